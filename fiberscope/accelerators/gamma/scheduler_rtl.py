@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 from fiberscope.accelerators.gamma.fetch_order import count_rows_to_finish, order_lines_of_a
 from fiberscope.accelerators.gamma.layout import NO_PARENT, Sizes
@@ -34,7 +34,7 @@ from fiberscope.hw.fibers.tasks import END_OF_WORK
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, OUTPUT, Tasks
 from fiberscope.hw.memory.protocol import READ
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.interface import Content, Field, Interface, Payload, Stream, Token
+from fiberscope.hw.rtl.kit.interface import Content, Field, Payload, Stream, Token
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.twin import index_bits
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, Summed, unit
@@ -43,10 +43,6 @@ from fiberscope.hw.value_type import INTEGER
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.protocol import ANY
-
-if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.backend import Backend
-
 
 _Arguments: TypeAlias = tuple[TaskTable, CompressedRows, PartialStore, PartialOccupancy, int]
 
@@ -90,10 +86,8 @@ class SchedulerAdapter(Adapter):
         PARTIAL_LINES: ("most_partial_lines",),
     }
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self.held_back_cycles = self.most_partial_lines = 0
-        self._seen = 0  # cycle of the previous call of ``account``
+    held_back_cycles = most_partial_lines = 0
+    _seen = 0  # cycle of the previous call of ``account``
 
     def configure(self, *arguments: object, **options: object) -> None:
         """Fill the module's memories from the arguments of the component."""

@@ -10,9 +10,8 @@ import pyrtl
 
 from fiberscope.hw.fibers.allocator import ADDRESS_BITS, GRANTED, BumpAllocator, NodeWriter
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
-from fiberscope.hw.rtl.kit.interface import Field, Interface, tokens_of
+from fiberscope.hw.rtl.kit.interface import Field, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, index_bits
@@ -74,9 +73,7 @@ class BumpAllocatorAdapter(Adapter):
 
     OBSERVED = ("requests", "grants")
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._granted = self._units = 0
+    _granted = _units = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Count a request and its units if it was granted."""

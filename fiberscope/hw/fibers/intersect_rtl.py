@@ -13,9 +13,8 @@ from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerInters
 from fiberscope.hw.fibers.merge import COORDINATE_BITS
 from fiberscope.hw.fibers.windows_rtl import Comparisons, Window, order_of
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
-from fiberscope.hw.rtl.kit.interface import Interface, Token
+from fiberscope.hw.rtl.kit.interface import Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, blank_if_stop, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, StatusCounter, elements, stops, unit
@@ -193,9 +192,7 @@ def _tell(streams: Streams, sides: Sequence[_Side], finished: Signal) -> None:
 class TwoFingerAdapter(Adapter):
     """Adapter that counts comparisons, which the module does not report, from the tokens at its ports."""
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._steps = 0
+    _steps = 0
 
     def observe(self, moved: Mapping[str, Token]) -> None:
         """Count steps: a match is a step, and so is a drop if the head of the other side is an element."""
@@ -218,9 +215,7 @@ class TwoFingerAdapter(Adapter):
 class SkipAheadAdapter(Adapter):
     """Adapter that follows the windows by status outputs, because the ports do not show their contents."""
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._begun = False  # whether an element of the current pair of fibers has left a window
+    _begun = False  # whether an element of the current pair of fibers has left a window
 
     def observe(self, moved: Mapping[str, Token]) -> None:
         """Update whether an element of the current fibers has left a window; a pair of stops ends them."""

@@ -10,9 +10,8 @@ import pyrtl
 
 from fiberscope.hw.fibers.sorted_head import COLUMN_BITS, FORMS, SYSTOLIC, SortedHeadUnit
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
-from fiberscope.hw.rtl.kit.interface import Field, Interface, tokens_of
+from fiberscope.hw.rtl.kit.interface import Field, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.sram import REGISTERED, AheadSram, memory_kind
 from fiberscope.hw.rtl.kit.trees import ones_of
@@ -263,11 +262,9 @@ class SortedHeadAdapter(Adapter):
 
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {STEPS: ("swaps",)}
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._lists = 0  # number of lists of the current row
-        self._all_lists = 0  # number of lists of all rows so far
-        self._swaps = 0
+    _lists = 0  # number of lists of the current row
+    _all_lists = 0  # number of lists of all rows so far
+    _swaps = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Note the number of lists of a new row, and count comparisons in rows with more than one list."""

@@ -15,9 +15,8 @@ from fiberscope.hw.lanes.counter_memory_rtl import CounterMemory, Shape
 from fiberscope.hw.lanes.counter_rows_rtl import RowMux, UpdateRows
 from fiberscope.hw.lanes.items_rtl import WORD_BITS
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
-from fiberscope.hw.rtl.kit.interface import Field, Interface, tokens_of
+from fiberscope.hw.rtl.kit.interface import Field, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
@@ -246,9 +245,7 @@ class CounterBanksAdapter(Adapter):
     RETRACTS = ("counts",)
     OBSERVED = ("updates", "fetches")
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._clusters = self._conflicts = 0
+    _clusters = _conflicts = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Count the clusters of rows, each of which reads and writes a counter; see ``Adapter``."""

@@ -11,9 +11,8 @@ import pyrtl
 from fiberscope.hw.lanes.divider import Divider, depth
 from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
-from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
+from fiberscope.hw.rtl.kit.interface import tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row, Rows
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias
@@ -133,10 +132,8 @@ def _unsigned(lane: Lane) -> Lane:
 class DividerAdapter(Adapter):
     """The adapter for a ``Divider``, which counts the divisions by zero."""
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._divisor = 0
-        self._by_zero = 0
+    _divisor = 0
+    _by_zero = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Record the divisor of the array, and count the divisions by zero of a row; see ``Adapter``."""

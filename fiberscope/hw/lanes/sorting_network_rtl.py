@@ -11,9 +11,8 @@ import pyrtl
 from fiberscope.hw.lanes.items_rtl import PAYLOAD_AS_MADE, ItemParameters
 from fiberscope.hw.lanes.sorting_network import SortingNetwork, depth, network
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
-from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
+from fiberscope.hw.rtl.kit.interface import tokens_of
 from fiberscope.hw.rtl.kit.parameters import one_of
 from fiberscope.hw.rtl.kit.rows import Lane, Row, Rows
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, index_bits
@@ -87,9 +86,7 @@ class SortingNetworkAdapter(Adapter):
 
     OBSERVED = ("lanes",)
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._chunks = 0
+    _chunks = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Count a row if it has a number; see ``Adapter``."""

@@ -21,9 +21,8 @@ from fiberscope.hw.networks.benes import (
     wire_stages,
 )
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
-from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
+from fiberscope.hw.rtl.kit.interface import tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import Rows
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, packed, unpacked
@@ -151,9 +150,7 @@ class BenesAdapter(Adapter):
 
     OBSERVED = ("tasks",)
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._vectors = 0  # of all tasks so far
+    _vectors = 0  # of all tasks so far
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Add the number of vectors of a task; see ``Adapter``."""

@@ -13,8 +13,6 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT
 from fiberscope.hw.networks.crossbar import Crossbar
 from fiberscope.hw.networks.routes import AddressRoute, PortRoute, Route
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.backend import Backend
-from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.trees import any_of, chosen, lowest, ones_of, remainder
@@ -154,9 +152,7 @@ class CrossbarAdapter(Adapter):
     OBSERVED = ()
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {LOSING: ("conflicts",)}
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._lost = 0
+    _lost = 0
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
         """See ``Adapter``: busy while a token moves, else waiting for the requested outputs."""

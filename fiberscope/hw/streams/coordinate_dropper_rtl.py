@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyrtl
 
 from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
-from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
@@ -21,9 +20,6 @@ from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, VAL
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim import ANY
 from fiberscope.sim.channel import Channel
-
-if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.backend import Backend
 
 COORDINATES, VALUES = INNER = ("coordinates", "values")
 
@@ -128,10 +124,8 @@ class CoordinateDropperAdapter(StreamAdapter):
 
     PORTS = CoordinateDropper("", ANY).ports
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._waits = False  # an outer token is held
-        self._behind_data = False
+    _waits = False  # an outer token is held
+    _behind_data = False
 
     def finished(self, moved: Mapping[str, Any]) -> bool:
         """Return whether the inner done, which is the last token, has left."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyrtl
 
 from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
-from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
@@ -21,9 +20,6 @@ from fiberscope.hw.streams.tokens import DONE, STOP
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.hw.streams.values_rtl import ScalarReducerAdapter, reduction
 from fiberscope.sim.channel import Channel
-
-if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.backend import Backend
 
 
 @dataclass(frozen=True)
@@ -101,9 +97,7 @@ def design(parameters: FiberReducerParameters, streams: Streams) -> None:
 class FiberReducerAdapter(ScalarReducerAdapter):
     """Component that replaces a ``FiberReduce`` by its RTL in a simulation."""
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._open = False
+    _open = False
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Track whether a fiber is open."""

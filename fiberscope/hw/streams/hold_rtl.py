@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
@@ -19,9 +18,6 @@ from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 from fiberscope.hw.streams.tokens import DONE, STOP
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim.channel import Channel
-
-if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.backend import Backend
 
 
 @dataclass(frozen=True)
@@ -63,10 +59,8 @@ class CoordinateHoldAdapter(StreamAdapter):
     A cycle also counts as busy if a stop becomes due in it and no token moves.
     """
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._signal: int | None = None  # the kind of the inner token that was passed on last
-        self._holds = self._owes = False
+    _signal: int | None = None  # the kind of the inner token that was passed on last
+    _holds = _owes = False
 
     def finished(self, moved: Mapping[str, Any]) -> bool:
         """Return whether the outer done, which is the last token, has left."""

@@ -196,9 +196,7 @@ class IntersectAdapter(_JoinerAdapter):
 class UnionAdapter(_JoinerAdapter):
     """Component that replaces a ``Union`` by its RTL in a simulation."""
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._common = 0
+    _common = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Count the coordinates that all operands have."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, OutputStream, Signal, Streams, alias, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
@@ -18,9 +17,6 @@ from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 from fiberscope.hw.streams.tokens import DATA, EMPTY
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim.channel import Channel
-
-if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.backend import Backend
 
 
 @dataclass(frozen=True)
@@ -113,9 +109,7 @@ def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) 
 class RepeatSignalGeneratorAdapter(StreamAdapter):
     """Component that replaces a ``RepeatSignalGenerator`` by its RTL in a simulation."""
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._repeats = self._longest = 0
+    _repeats = _longest = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Count the repeats of the current fiber."""
@@ -135,9 +129,7 @@ class RepeaterAdapter(StreamAdapter):
     A cycle in which only a reference is popped counts as waiting for a signal.
     """
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._owes = False
+    _owes = False
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Note whether a stop must still be sent."""

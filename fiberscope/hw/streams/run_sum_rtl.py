@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -17,9 +16,6 @@ from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter, check_usual
 from fiberscope.hw.streams.tokens import DATA
 from fiberscope.hw.streams.tokens_rtl import Head
-
-if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.backend import Backend
 
 
 @dataclass(frozen=True)
@@ -68,9 +64,7 @@ def design(parameters: RunSumParameters, streams: Streams) -> None:
 class RunSumAdapter(StreamAdapter):
     """Component that replaces a ``RunSum`` by its RTL in a simulation."""
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._open, self._additions = False, 0
+    _open, _additions = False, 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Count additions; the first point after a sum has left starts a run and is not an addition."""

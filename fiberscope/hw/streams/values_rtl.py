@@ -265,9 +265,7 @@ class ArrayAdapter(StreamAdapter):
 class ScalarReducerAdapter(StreamAdapter):
     """Component that replaces a ``ScalarReduce`` by its RTL in a simulation."""
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._zeros = 0
+    _zeros = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Count the results that are zero."""
