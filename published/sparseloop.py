@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fiberscope.models.analytic.api import evaluate_case
-from fiberscope.models.analytic.distributions import density
+from fiberscope.models.analytic.distributions import build_density
 from fiberscope.models.analytic.inputs import Case, read_case
 from fiberscope.models.analytic.lanes import share_of_steps
 from fiberscope.models.analytic.uniform import Uniform
@@ -112,7 +112,9 @@ def _with_densities(case: Case, shares: Sequence[float]) -> Case:
     """Set a fixed density of the first tensors, and make the others dense."""
     problem = case.design.problem
     full = [1.0] * (len(problem.tensors) - len(shares))
-    models = tuple(density(share, problem.shape(number)) for number, share in enumerate([*shares, *full]))
+    models = tuple(
+        build_density(share, problem.shape(number)) for number, share in enumerate([*shares, *full])
+    )
     return replace(case, design=replace(case.design, problem=replace(problem, densities=models)))
 
 
@@ -129,7 +131,7 @@ def _layer(case: Case, bounds: Sequence[int], shares: Sequence[float]) -> Case:
     """Return another layer of a nest with one level per dimension; shares are densities."""
     problem, loops = replace(case.design.problem, bounds=tuple(bounds)), case.loops
     densities = (Uniform(problem.shape(number), share) for number, share in enumerate(shares))
-    dense_problem = replace(problem, densities=(*densities, density(1.0, problem.shape(len(shares)))))
+    dense_problem = replace(problem, densities=(*densities, build_density(1.0, problem.shape(len(shares)))))
     mapping = replace(loops, temporal=np.where(loops.temporal > 1, bounds, 1))
     return replace(case, design=replace(case.design, problem=dense_problem), mapping=mapping)
 

@@ -66,7 +66,7 @@ def model(
     from fiberscope.base.operand_arguments import operands_of
     from fiberscope.commands.output import show as show_tables
     from fiberscope.commands.progress import progress_display
-    from fiberscope.models.trace.show import traffic_table
+    from fiberscope.models.trace.show import build_traffic_table
     from fiberscope.run.request import TraceRequest
 
     factors, tensors = operands_of(options.take_symbols(specification, operands or []))
@@ -86,7 +86,7 @@ def model(
     deliver(report)
     options.write_product(report)
     if show is not None and options.json != STANDARD_OUTPUT:  # else stdout is for the JSON document alone
-        show_tables([traffic_table(report)], markdown=False)
+        show_tables([build_traffic_table(report)], markdown=False)
     return exit_code(report)
 
 

@@ -12,7 +12,7 @@ from fiberscope.models.analytic.api import evaluate_case
 from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.phases import read_phases
 from fiberscope.models.analytic.read_problem import LARGEST
-from fiberscope.models.analytic.report import limits
+from fiberscope.models.analytic.report import find_limits
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.numbers import flatten_parameters
 
@@ -108,7 +108,7 @@ def _evaluate_phase(name: str, case: Case, *alternatives: Case) -> Phase:
             return _evaluate_phase(name, *alternatives)
         raise
     computes = round(float(evaluation.counts.computes.actual[0]))
-    return Phase(name, math.ceil(float(evaluation.cycles[0])), computes, next(iter(limits(evaluation))))
+    return Phase(name, math.ceil(float(evaluation.cycles[0])), computes, next(iter(find_limits(evaluation))))
 
 
 def _problem_symbols(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:

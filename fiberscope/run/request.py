@@ -202,11 +202,11 @@ class TraceRequest(RunRequest):
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
         """See ``RunRequest``."""
-        from fiberscope.models.trace.api import roots_of  # noqa: PLC0415
+        from fiberscope.models.trace.api import list_roots  # noqa: PLC0415
         from fiberscope.models.trace.source import find  # noqa: PLC0415
 
         energies = _value(self.all_settings.get("energies"))
-        return roots_of(find(self.machine), str(energies) if energies else None)
+        return list_roots(find(self.machine), str(energies) if energies else None)
 
     def digests(self, progress: Progress) -> list[str]:
         """See ``RunRequest``."""
@@ -242,9 +242,9 @@ class AnalyticRequest(RunRequest):
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
         """See ``RunRequest``."""
-        from fiberscope.models.analytic.api import roots_of  # noqa: PLC0415
+        from fiberscope.models.analytic.api import list_roots  # noqa: PLC0415
 
-        return roots_of(self._paths)
+        return list_roots(self._paths)
 
     def digests(self, progress: Progress) -> list[str]:
         """See ``RunRequest``."""

@@ -89,7 +89,7 @@ def test_a_command_imports_nothing_heavy_that_it_does_not_need(
 
 def test_python_does_not_look_for_garbage_in_a_short_run() -> None:
     code = "import gc, sys; from fiberscope import cli; "
-    code += "from fiberscope.commands.command_line import reduce_overhead; reduce_overhead(); "
+    code += "from fiberscope.commands.command_line import configure_process; configure_process(); "
     code += "count = lambda: [one['collections'] for one in gc.get_stats()]; before = count(); "
     code += "sys.exit(cli.run(sys.argv[1:]) or count() != before)"
     assert subprocess.run([sys.executable, "-c", code, *_RUN], check=False).returncode == 0

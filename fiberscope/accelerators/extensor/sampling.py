@@ -321,7 +321,7 @@ class ExTensorSampler:
         }
 
     def _minimum_bytes(self) -> int:
-        """Return the bytes of both operands, as ``least_bytes`` counts them, and of Z, each once."""
+        """Return the bytes of both operands, as ``count_least_bytes`` counts them, and of Z, each once."""
         written = int(self.work.new.sum()) * self.parameters.format.output // 8
         return least_bytes(self.work.tiling.a, self.work.tiling.b) + written
 

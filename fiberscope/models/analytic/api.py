@@ -10,9 +10,9 @@ from pathlib import Path
 from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.evaluate import Evaluation, evaluate_many
 from fiberscope.models.analytic.inputs import Case, find_input_file, read_case
-from fiberscope.models.analytic.machines import check_machine, is_machine, machine_case
+from fiberscope.models.analytic.machines import build_machine_case, check_machine, is_machine
 from fiberscope.models.analytic.report import report
-from fiberscope.models.trace.api import roots_of as specification_roots
+from fiberscope.models.trace.api import list_roots as specification_roots
 from fiberscope.models.trace.source import find
 from fiberscope.results.provenance.source_digest import Roots, given_settings, source_entry
 from fiberscope.results.report.document import Report
@@ -41,7 +41,7 @@ def analyze_paths(
 ) -> tuple[Report, Evaluation]:
     """Return the report of ``analyze``, and its evaluation; the arguments are those of ``analyze``."""
     start = time.perf_counter()
-    case = _case(paths, settings, exact)
+    case = _load_case(paths, settings, exact)
     inputs = 1 if is_machine(paths) else len(paths)
     request = RecordedRequest(
         command="analyze",
@@ -50,14 +50,14 @@ def analyze_paths(
         settings=given_settings(settings),
         exact=exact,
     )
-    provenance = source_entry(roots_of(paths), request)
+    provenance = source_entry(list_roots(paths), request)
     evaluation_start = time.perf_counter()
     evaluation = evaluate_case(case)
     end = time.perf_counter()
     return report(case, evaluation, Timing(end - start, end - evaluation_start), provenance), evaluation
 
 
-def roots_of(paths: Sequence[str | Path]) -> Roots:
+def list_roots(paths: Sequence[str | Path]) -> Roots:
     """Return the roots of an analysis' sources: the model, and its files or its machine.
 
     Raises:
@@ -84,11 +84,11 @@ def check(paths: Sequence[str | Path], settings: Mapping[str, object] | None = N
         read_case(paths, settings)
 
 
-def _case(paths: Sequence[str | Path], settings: Mapping[str, object] | None, exact: bool) -> Case:
+def _load_case(paths: Sequence[str | Path], settings: Mapping[str, object] | None, exact: bool) -> Case:
     if not is_machine(paths):
         return read_case(paths, settings)
     machine, *operands = map(str, paths)
-    return machine_case(machine, operands, settings, exact)
+    return build_machine_case(machine, operands, settings, exact)
 
 
 def evaluate_case(case: Case) -> Evaluation:

@@ -16,9 +16,9 @@ from fiberscope.models.analytic.actions import Access, Computes, LevelActions
 from fiberscope.models.analytic.architecture import Architecture, Level
 from fiberscope.models.analytic.arrays import Booleans, Integers, Numbers
 from fiberscope.models.analytic.dataflow import Traffic
-from fiberscope.models.analytic.density import ask
+from fiberscope.models.analytic.density import evaluate_for_tiles
 from fiberscope.models.analytic.energies import Energies
-from fiberscope.models.analytic.formats import Units, bits_of
+from fiberscope.models.analytic.formats import Units, compute_bits
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Format, SparseFeatures
@@ -39,7 +39,7 @@ _STATES = ("", "gated_", "skipped_")
 _NONE: Final = np.zeros(1)
 
 
-def row_ratio(
+def compute_row_ratio(
     problem: Problem,
     features: SparseFeatures,
     traffic: Traffic,
@@ -55,7 +55,7 @@ def row_ratio(
     with ``options.timeloop`` for tiles whose nonzeros the public tool takes as packed.
 
     Args:
-        problem, features, traffic, counts, options: as for ``cost``.
+        problem, features, traffic, counts, options: as for ``compute_cost``.
         key: index of the level, and of the tensor.
         level: the level.
 
@@ -68,12 +68,12 @@ def row_ratio(
     tensor = key[1]
     extents = problem.extents(tensor, traffic.nest.tile(key[0]))
     model = problem.densities[tensor]
-    rows = ask(partial(_evaluate_tiles, model.expected_blocks, level.block), extents)
+    rows = evaluate_for_tiles(partial(_evaluate_tiles, model.expected_blocks, level.block), extents)
     if options.timeloop:
         packed = density * tile / level.block
         ratio = np.divide(rows, packed, out=np.ones_like(rows), where=packed > 0)
         return np.where(_is_row_exact(level.block, density, tile), ratio, 1.0)
-    mean = ask(model.expected, extents) / level.block
+    mean = evaluate_for_tiles(model.expected, extents) / level.block
     return np.divide(rows, mean, out=np.ones_like(rows), where=mean > 0)
 
 
@@ -145,7 +145,7 @@ class Cost:
     energy_pj: Numbers
 
 
-def cost(
+def compute_cost(
     problem: Problem,
     architecture: Architecture,
     features: SparseFeatures,
@@ -170,9 +170,9 @@ def cost(
     compute_cycles = np.ceil((counts.computes.actual + counts.computes.gated) / units - 1e-9)
     rows = _Rows(problem, architecture, features, traffic, counts, energies, options)
     level_traffic = [rows.level(number) for number in range(len(architecture.levels))]
-    level_cycles = list(map(_cycles, level_traffic, architecture.levels))
+    level_cycles = list(map(_compute_cycles, level_traffic, architecture.levels))
     slowest = np.max([compute_cycles, *level_cycles], axis=0)
-    leaks = _leaks(architecture, energies)
+    leaks = _compute_leakage(architecture, energies)
     levels = tuple(
         _level_cost(moves, cycles, compute_cycles, leak * slowest)
         # not strict: the last leak is that of compute
@@ -197,10 +197,10 @@ class _LevelTraffic:
     scale: dict[int, float]
 
 
-def _cycles(traffic: _LevelTraffic, level: Level) -> Numbers:
+def _compute_cycles(traffic: _LevelTraffic, level: Level) -> Numbers:
     """Return the cycles of a level's bandwidths; instances without a tile need none."""
-    reads = _mean_words(traffic, traffic.read)
-    writes = _mean_words(traffic, traffic.write)
+    reads = _average_words(traffic, traffic.read)
+    writes = _average_words(traffic, traffic.write)
     limits = (
         (reads, level.read_bandwidth),
         (writes, level.write_bandwidth),
@@ -210,7 +210,7 @@ def _cycles(traffic: _LevelTraffic, level: Level) -> Numbers:
     return np.asarray(np.max([np.zeros_like(reads), *cycles], axis=0))
 
 
-def _mean_words(traffic: _LevelTraffic, words_by_tensor: Mapping[int, Numbers]) -> Numbers:
+def _average_words(traffic: _LevelTraffic, words_by_tensor: Mapping[int, Numbers]) -> Numbers:
     """Return the words of bandwidth of all tensors, in the mean over the used instances."""
     words_of_tensor = [
         count * traffic.scale[tensor] * traffic.instances[tensor] / traffic.used
@@ -243,7 +243,7 @@ def _compute_energy(computes: Computes, energies: Energies) -> Numbers:
     )
 
 
-def _leaks(architecture: Architecture, energies: Energies) -> list[float]:
+def _compute_leakage(architecture: Architecture, energies: Energies) -> list[float]:
     """Return the leakage in pJ a cycle of each level, and last of compute."""
     levels = [
         level.instances * energy["leak"]
@@ -279,7 +279,7 @@ class _Rows:
         key = number, tensor
         actions, stored_tile = self.counts.actions[key], self.counts.stored_tiles[key]
         kind = self.features.formats.get(key)
-        bits = _bits(actions, kind, level)
+        bits = _stack_metadata_bits(actions, kind, level)
         level_traffic.instances[tensor] = level_traffic.used * stored_tile.arriving
         read, write = _format_words(bits, level)
         level_traffic.format_read[tensor], level_traffic.format_write[tensor] = read, write
@@ -287,11 +287,11 @@ class _Rows:
         fills, updates = actions.fills, actions.updates
         level_traffic.write[tensor] = fills.actual + fills.gated + updates.actual + updates.gated + write
         level_traffic.scale[tensor] = dict(level.bandwidth_scales).get(self.problem.tensors[tensor].name, 1.0)
-        level_traffic.energy[tensor] = self._energy(level, key, actions, bits)
+        level_traffic.energy[tensor] = self._compute_energy(level, key, actions, bits)
         if level.overbooking and level.entries is not None and self.features.is_compressed(*key):
-            self._overbook(level, key, level_traffic)
+            self._charge_overbooking(level, key, level_traffic)
 
-    def _overbook(self, level: Level, key: TileKey, level_traffic: _LevelTraffic) -> None:
+    def _charge_overbooking(self, level: Level, key: TileKey, level_traffic: _LevelTraffic) -> None:
         """Charge a share of the reads to the outer level, for tiles that exceed the level."""
         number, tensor = key
         parent = self.traffic.parent(number, tensor)
@@ -302,14 +302,18 @@ class _Rows:
             rows = np.ceil(actions.reads.actual / outer.block) * self.energies.levels[parent]["read"]
             level_traffic.energy[tensor] = level_traffic.energy[tensor] + level.overbooked * rows
 
-    def _energy(self, level: Level, key: TileKey, actions: LevelActions, bits: Numbers | None) -> Numbers:
+    def _compute_energy(
+        self, level: Level, key: TileKey, actions: LevelActions, bits: Numbers | None
+    ) -> Numbers:
         """Return the energy of an instance in pJ: rows of data, rows of metadata, changes of format."""
         energy = self.energies.levels[key[0]]
-        ratio = row_ratio(self.problem, self.features, self.traffic, self.counts, key, level, self.options)
-        accesses = _actions(actions.reads, actions.fills, actions.updates)
-        total = (np.ceil(accesses / level.block) @ _action_energies(energy, "")) * ratio
+        ratio = compute_row_ratio(
+            self.problem, self.features, self.traffic, self.counts, key, level, self.options
+        )
+        accesses = _stack_actions(actions.reads, actions.fills, actions.updates)
+        total = (np.ceil(accesses / level.block) @ _list_action_energies(energy, "")) * ratio
         if bits is not None and level.metadata_width:
-            total = total + np.ceil(bits / level.metadata_width) @ _action_energies(energy, "metadata_")
+            total = total + np.ceil(bits / level.metadata_width) @ _list_action_energies(energy, "metadata_")
         if energy["decompression"] or energy["compression"]:
             conversions = (
                 actions.decompressions * energy["decompression"]
@@ -319,23 +323,23 @@ class _Rows:
         return np.asarray(total)
 
 
-def _action_energies(energy: Mapping[str, float], data: str) -> Numbers:
+def _list_action_energies(energy: Mapping[str, float], data: str) -> Numbers:
     """Return energies in the order of ``_actions``."""
     return np.array([energy[f"{state}{data}{access}"] for access in _ACCESSES for state in _STATES])
 
 
-def _actions(*accesses: Access) -> Numbers:
+def _stack_actions(*accesses: Access) -> Numbers:
     """Return reads, fills and updates, each actual, gated and skipped: mappings x 9."""
     counts = [count for access in accesses for count in (access.actual, access.gated, access.skipped)]
     return np.stack(counts, axis=1)
 
 
-def _bits(actions: LevelActions, kind: Format | None, level: Level) -> Numbers | None:
+def _stack_metadata_bits(actions: LevelActions, kind: Format | None, level: Level) -> Numbers | None:
     """Return the bits of metadata in the order of ``_actions``; None without a format."""
     if kind is None:
         return None
-    metadata = _actions(*(access.metadata for access in actions.formats))
-    payload = _actions(*(access.payload for access in actions.formats))
+    metadata = _stack_actions(*(access.metadata for access in actions.formats))
+    payload = _stack_actions(*(access.payload for access in actions.formats))
     return total_bits(kind, level, metadata, payload)
 
 
@@ -347,14 +351,14 @@ def total_bits(kind: Format, level: Level, metadata: Numbers, payload: Numbers) 
         level: the level, with the default bits and the width of a row of metadata.
         metadata, payload: number of units by rank.
     """
-    widths = _widths(kind, level.metadata_bits, level.metadata_width)
+    widths = _compute_widths(kind, level.metadata_bits, level.metadata_width)
     return np.asarray(metadata @ widths[0] + payload @ widths[1])
 
 
 @lru_cache(maxsize=1024)
-def _widths(kind: Format, default: int, width: int) -> Numbers:
+def _compute_widths(kind: Format, default: int, width: int) -> Numbers:
     """Return the bits of a word of metadata, and of a payload, by rank: 2 x ranks."""
-    return np.array([bits_of(rank, default, width) for rank in kind.ranks], np.float64).T
+    return np.array([compute_bits(rank, default, width) for rank in kind.ranks], np.float64).T
 
 
 def _format_words(bits: Numbers | None, level: Level) -> tuple[Numbers, Numbers]:
@@ -371,7 +375,7 @@ def _format_words(bits: Numbers | None, level: Level) -> tuple[Numbers, Numbers]
     return np.floor(read / level.word_bits), np.floor(write / level.word_bits)
 
 
-def bits_needed(kind: Format | None, level: Level, largest: Units | None) -> Numbers:
+def compute_bits_needed(kind: Format | None, level: Level, largest: Units | None) -> Numbers:
     """Return the largest number of bits of metadata of a tile; 0 without a format.
 
     Args:

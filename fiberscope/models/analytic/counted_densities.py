@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fiberscope.models.analytic.arrays import Integers, Numbers
-from fiberscope.models.analytic.density import Density, Tile, distinct
+from fiberscope.models.analytic.density import Density, Tile, find_distinct_rows
 
 Extents = tuple[int, ...]
 
@@ -58,7 +58,7 @@ class Histogram:
         return np.asarray(self.tiles / self.tiles.sum())
 
 
-def _grid_size(extents: Integers | Extents, tile: Extents) -> Integers:
+def _count_grid_tiles(extents: Integers | Extents, tile: Extents) -> Integers:
     """Return the number of tiles along each rank."""
     return -(-np.asarray(extents, np.int64) // np.asarray(tile, np.int64))
 
@@ -87,7 +87,7 @@ class CountedDensity(Density):
 
     def families(self, parent: Tile, tile: Tile) -> Families:
         """Return the tiles of each parent; counted once for each pair of shapes."""
-        shapes = _extents(parent), _extents(tile)
+        shapes = _normalize_extents(parent), _normalize_extents(tile)
         if shapes not in self._families:
             self._families[shapes] = Families(self.shape, *shapes, self.nonempty_tiles(*shapes))
         return self._families[shapes]
@@ -126,18 +126,18 @@ class CountedDensity(Density):
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Density:
         """Return the density in parents with a given occupancy; the parent's extents are single numbers."""
-        return _ParentDensity(self, _extents(parent), np.asarray(occupancy, np.int64))
+        return _ParentDensity(self, _normalize_extents(parent), np.asarray(occupancy, np.int64))
 
     @staticmethod
     def _by_shape(statistic: Callable[[Extents], float], tile: Tile) -> Numbers:
         """Evaluate a statistic for each distinct shape in arrays of extents."""
         extents = np.broadcast_arrays(*(np.asarray(extent, np.int64) for extent in tile))
-        shapes, inverse = distinct(np.stack([extent.reshape(-1) for extent in extents], axis=1))
-        values = np.array([statistic(_extents(shape)) for shape in shapes], np.float64)
+        shapes, inverse = find_distinct_rows(np.stack([extent.reshape(-1) for extent in extents], axis=1))
+        values = np.array([statistic(_normalize_extents(shape)) for shape in shapes], np.float64)
         return values[inverse].reshape(extents[0].shape)
 
 
-def _extents(tile: Tile) -> Extents:
+def _normalize_extents(tile: Tile) -> Extents:
     return tuple(int(np.asarray(extent)) for extent in tile)
 
 
@@ -151,7 +151,7 @@ class Families:
     """
 
     def __init__(self, shape: Extents, parent: Extents, tile: Extents, nonempty_tiles: TileCounts) -> None:
-        parents, family = distinct(nonempty_tiles.parents)
+        parents, family = find_distinct_rows(nonempty_tiles.parents)
         self.maximum_nonempty = int(
             np.bincount(family).max(initial=0)
         )  # most tiles with nonzeros in a parent
@@ -159,10 +159,10 @@ class Families:
         by_parent = np.bincount(family, nonempty_tiles.occupancies, len(parents)).astype(np.int64)
         self._parent = by_parent[family]
         self._tiles = np.prod(
-            _grid_size(np.minimum(parent, np.array(shape) - parents * np.array(parent)), tile), axis=1
+            _count_grid_tiles(np.minimum(parent, np.array(shape) - parents * np.array(parent)), tile), axis=1
         )
         self._by_parent = by_parent
-        self._empty_parent = int(np.prod(_grid_size(np.minimum(parent, shape), tile)))
+        self._empty_parent = int(np.prod(_count_grid_tiles(np.minimum(parent, shape), tile)))
 
     def tiles(self, occupancy: Integers) -> Integers:
         """Count the tiles of the parents with an occupancy, empty tiles too."""
@@ -272,13 +272,13 @@ class Actual(CountedDensity):
             self.coordinates.min() < 0 or (self.coordinates.max(axis=0) >= np.array(shape)).any()
         ):
             raise ValueError(f"a coordinate is outside of the tensor's {' x '.join(map(str, shape))}")
-        if len(distinct(self.coordinates)[0]) != self.nonzeros:
+        if len(find_distinct_rows(self.coordinates)[0]) != self.nonzeros:
             raise ValueError("a coordinate appears twice")
 
     def nonempty_tiles(self, parent: Extents, tile: Extents) -> TileCounts:
         """Count nonzeros by tile; see ``CountedDensity``."""
         parents, offsets = np.divmod(self.coordinates, parent)
-        tiles, row_of = distinct(np.concatenate([parents, offsets // tile], axis=1))
+        tiles, row_of = find_distinct_rows(np.concatenate([parents, offsets // tile], axis=1))
         ranks = len(self.shape)
         return TileCounts(tiles[:, :ranks], tiles[:, ranks:], np.bincount(row_of))
 
@@ -340,12 +340,12 @@ def _count_at_most(difference: Integers, tile: Extents) -> Integers:
     height, width = tile
     reach = difference + width
     return (
-        _triangle(reach)
-        - _triangle(reach - height)
-        - _triangle(reach - width)
-        + _triangle(reach - height - width)
+        _build_triangle(reach)
+        - _build_triangle(reach - height)
+        - _build_triangle(reach - width)
+        + _build_triangle(reach - height - width)
     )
 
 
-def _triangle(side: Integers) -> Integers:
+def _build_triangle(side: Integers) -> Integers:
     return np.where(side > 0, side * (side + 1) // 2, 0)

@@ -68,7 +68,7 @@ class Traffic:
         return outer[-1] if outer else None
 
 
-def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
+def compute_dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
     """Return the dense traffic of mappings: the first step of the model.
 
     Args:
@@ -78,20 +78,20 @@ def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
     """
     nest = Nest(mappings)
     chains = tuple(tuple(mappings.chain(tensor)) for tensor in range(len(problem.tensors)))
-    instances = _instances(nest)
+    instances = _count_instances(nest)
     steps = np.where(nest.spatial, 1, nest.bound).prod(axis=1)
     dense: dict[tuple[int, int], Dense] = {}
     for tensor, chain in enumerate(chains):
         walk = _Walk(problem, nest, tensor, steps, options)
         for level, child in zip(chain, [*chain[1:], None], strict=True):
-            traffic = walk.traffic_at(level, child, level == chain[0])
+            traffic = walk.compute_traffic(level, child, level == chain[0])
             if mappings.reads_first is not None and mappings.reads_first[level, tensor]:
                 traffic = replace(traffic, reads=traffic.updates)
             dense[level, tensor] = traffic
     return Traffic(nest, chains, dense, instances, steps, steps * instances[:, -1])
 
 
-def _instances(nest: Nest) -> Integers:
+def _count_instances(nest: Nest) -> Integers:
     """Return the iterations of all spatial loops outside each level: mappings x (levels and compute)."""
     across = np.where(nest.spatial, nest.bound, 1)
     outside = [across[:, nest.end(level) :].prod(axis=1) for level in range(nest.levels)]
@@ -108,7 +108,7 @@ class _Walk:
         self.slides = windows and options.fetches_new_words and not self.output
         self.touched = problem.touches[tensor][nest.dimension]
 
-    def traffic_at(self, level: int, child: int | None, outermost: bool) -> Dense:
+    def compute_traffic(self, level: int, child: int | None, outermost: bool) -> Dense:
         """Return the traffic at a level.
 
         Args:
@@ -117,14 +117,14 @@ class _Walk:
             outermost: whether no outer level keeps the tensor.
         """
         tile = self._tile(level)
-        child_words = self._fetched_words(child) if child is not None else self.steps
+        child_words = self._count_fetched_words(child) if child is not None else self.steps
         inner = self.nest.levels if child is None else child
         served = child_words * self._count_tiles(self.nest.spatial_between(level, inner))
-        fills = np.zeros_like(tile) if outermost else self._fetched_words(level)
+        fills = np.zeros_like(tile) if outermost else self._count_fetched_words(level)
         none = np.zeros_like(tile)
         if not self.output:
             return Dense(tile, served, fills, none, none, none)
-        distinct = self._distinct(level)
+        distinct = self._count_distinct_words(level)
         repeated = np.maximum(served - distinct, 0)
         if not outermost and not self.options.charges_first_fill:
             fills = np.maximum(fills - distinct, 0)
@@ -133,19 +133,19 @@ class _Walk:
     def _tile(self, level: int) -> Integers:
         return self.problem.size(self.tensor, self.nest.tile(level))
 
-    def _fetched_words(self, level: int) -> Integers:
+    def _count_fetched_words(self, level: int) -> Integers:
         """Return the words that one instance of a level fetches in total."""
-        tile, bounds = self._tile(level), self._moving_bounds(level)
+        tile, bounds = self._tile(level), self._find_moving_bounds(level)
         if not self.slides:
             return np.asarray(bounds.prod(axis=1) * tile)
         outside = np.cumprod(bounds[:, ::-1], axis=1)[:, ::-1]  # tiles of each loop and the loops outside
         words = tile.copy()  # the first tile is fetched whole
         # of the ``tiles`` of a loop, ``tiles // bound`` begin the loop: they count in a loop further outside
-        for overlap, tiles, bound in zip(self._overlaps(level), outside.T, bounds.T, strict=True):
+        for overlap, tiles, bound in zip(self._measure_overlaps(level), outside.T, bounds.T, strict=True):
             words += (tiles - tiles // bound) * (tile - overlap)
         return words
 
-    def _moving_bounds(self, level: int) -> Integers:
+    def _find_moving_bounds(self, level: int) -> Integers:
         """Return the bounds of the temporal loops outside a level, innermost first; 1 if stationary.
 
         A loop is stationary if neither the loop nor a loop inside of it moves the tile.
@@ -155,7 +155,7 @@ class _Walk:
         is_moving = np.logical_or.accumulate(self.touched[:, slots] & (bound > 1), axis=1)
         return np.where(is_moving, bound, 1)
 
-    def _overlaps(self, level: int) -> Iterator[Integers]:
+    def _measure_overlaps(self, level: int) -> Iterator[Integers]:
         """Yield for each loop the words that a tile shares with the previous tile when the loop advances."""
         nest, table = self.nest, self.problem.coefficients[self.tensor]
         extents = np.stack(self.problem.extents(self.tensor, nest.tile(level)), axis=-1)
@@ -173,7 +173,7 @@ class _Walk:
         """Return the number of different tiles of parallel instances; others are multicast or reduced."""
         return np.asarray(np.where(self.touched[:, slots], self.nest.bound[:, slots], 1).prod(axis=1))
 
-    def _distinct(self, level: int) -> Integers:
+    def _count_distinct_words(self, level: int) -> Integers:
         """Return the words of the part of the tensor that one instance accesses in total."""
         box = self.nest.box[:, -1]
         across = self.nest.spatial & (self.nest.level < level)

@@ -24,7 +24,7 @@ _ROUNDING = 1e-9  # relative error of a product of a density and a size: 0.07 * 
 _FEW = 32  # tiles up to which the search for equal tiles would cost more than it saves
 
 
-def elements_of(tile: Tile) -> Integers:
+def count_elements(tile: Tile) -> Integers:
     """Return the number of elements of a tile; 1 for a tile without ranks."""
     elements = np.ones((), np.int64)
     for extent in tile:
@@ -32,16 +32,16 @@ def elements_of(tile: Tile) -> Integers:
     return np.asarray(elements)
 
 
-def tiles_of(parent: Tile, tile: Tile) -> Integers:
+def count_tiles(parent: Tile, tile: Tile) -> Integers:
     """Return the number of tiles in a parent; tiles at its far edges count as whole tiles."""
     pairs = (
         (np.asarray(parents, np.int64), np.asarray(other, np.int64))
         for parents, other in zip(parent, tile, strict=True)
     )
-    return elements_of([-(-outer // inner) for outer, inner in pairs])
+    return count_elements([-(-outer // inner) for outer, inner in pairs])
 
 
-def distinct(rows: Integers) -> tuple[Integers, Integers]:
+def find_distinct_rows(rows: Integers) -> tuple[Integers, Integers]:
     """Return the distinct rows of an array, in lexicographic order, and the index of each row among them.
 
     Args:
@@ -148,7 +148,7 @@ class Density(ABC):
         return float(np.dot(-(-occupancies // block), probabilities))
 
 
-def ask(question: Callable[[list[Any]], Any], extents: Sequence[Integers]) -> Numbers:
+def evaluate_for_tiles(question: Callable[[list[Any]], Any], extents: Sequence[Integers]) -> Numbers:
     """Evaluate a statistic for tiles; for many tiles, once for each distinct tile.
 
     Args:
@@ -165,15 +165,15 @@ def ask(question: Callable[[list[Any]], Any], extents: Sequence[Integers]) -> Nu
     if extents[0].size <= _FEW:
         return np.asarray(question(list(extents)), np.float64)
     rows = np.stack([extent.reshape(-1) for extent in extents], axis=1)
-    keys, inverse = distinct(rows)
+    keys, inverse = find_distinct_rows(rows)
     return np.asarray(np.asarray(question(list(keys.T)), np.float64)[inverse].reshape(shape))
 
 
-def empty_share(density: Density, extents: Sequence[Integers]) -> Numbers:
+def compute_empty_share(density: Density, extents: Sequence[Integers]) -> Numbers:
     """Return the share of empty tiles, for tiles with these extents by rank."""
-    return ask(density.probability_empty, extents)
+    return evaluate_for_tiles(density.probability_empty, extents)
 
 
-def mean_occupancy(density: Density, extents: Sequence[Integers]) -> Numbers:
+def compute_mean_occupancy(density: Density, extents: Sequence[Integers]) -> Numbers:
     """Return the mean number of nonzeros of tiles with these extents by rank."""
-    return ask(density.expected, extents)
+    return evaluate_for_tiles(density.expected, extents)

@@ -17,15 +17,15 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.opening import load_tensor
 
 
-def density(
+def build_density(
     value: float | Mapping[str, Any], shape: Sequence[int], *, where: str = "density", folder: Path = Path()
 ) -> Density:
     """Return the density model of a specification.
 
     Args:
         value: a number is the density of ``fixed_structured``. A mapping has the name of the ``distribution``
-            (default: ``hypergeometric``) and its parameter: ``density``, ``band_width`` (half width) or
-            ``data``, a file as of ``actual``.
+            (default: ``hypergeometric``) and its parameter: ``build_density``, ``band_width`` (half width) or
+            ``data``, a file as of ``load_actual``.
         shape: size of each rank of the tensor.
         where: place of the specification, for messages.
         folder: base folder of relative file names.
@@ -60,21 +60,21 @@ def _share(value: object) -> float:
     return share
 
 
-def _structured(value: object, shape: Sequence[int], folder: Path) -> Density:
+def _build_structured(value: object, shape: Sequence[int], folder: Path) -> Density:
     return FixedStructured(shape, _share(value))
 
 
-def _uniform(value: object, shape: Sequence[int], folder: Path) -> Density:
+def _build_uniform(value: object, shape: Sequence[int], folder: Path) -> Density:
     return Uniform(shape, _share(value))
 
 
-def _banded(value: object, shape: Sequence[int], folder: Path) -> Density:
+def _build_banded(value: object, shape: Sequence[int], folder: Path) -> Density:
     if not isinstance(value, int):
         raise ValueError(f"a band's half width is a whole number, not {value!r}")
     return Banded(shape, value)
 
 
-def actual(value: object, shape: Sequence[int], folder: Path = Path()) -> Actual:
+def load_actual(value: object, shape: Sequence[int], folder: Path = Path()) -> Actual:
     """Return the density model of the nonzeros in a file.
 
     Args:
@@ -90,7 +90,7 @@ def actual(value: object, shape: Sequence[int], folder: Path = Path()) -> Actual
     path = folder / str(value)
     if path.suffix == ".txt":
         return Actual(shape, np.argwhere(_mask(path, shape)))
-    return _entries(str(path) if path.exists() else str(value), shape)
+    return _count_entries(str(path) if path.exists() else str(value), shape)
 
 
 def _mask(path: Path, shape: Sequence[int]) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -105,7 +105,7 @@ def _mask(path: Path, shape: Sequence[int]) -> np.ndarray[Any, np.dtype[np.uint8
     return digits.reshape(tuple(shape))
 
 
-def _entries(name: str, shape: Sequence[int]) -> Actual:
+def _count_entries(name: str, shape: Sequence[int]) -> Actual:
     """Return the density model of the nonzero entries of a tensor."""
     try:
         tensor = load_tensor(name).tensor
@@ -124,9 +124,9 @@ def _format_shape(shape: Sequence[int]) -> str:
 
 
 DISTRIBUTIONS = {  # by name: the required key, and the constructor
-    "fixed_structured": ("density", _structured),
-    "hypergeometric": ("density", _uniform),
-    "uniform": ("density", _uniform),
-    "banded": ("band_width", _banded),
-    "actual": ("data", actual),
+    "fixed_structured": ("density", _build_structured),
+    "hypergeometric": ("density", _build_uniform),
+    "uniform": ("density", _build_uniform),
+    "banded": ("band_width", _build_banded),
+    "actual": ("data", load_actual),
 }

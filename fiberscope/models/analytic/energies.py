@@ -99,11 +99,11 @@ def _level_energies(
     if not level.stores:
         return dict.fromkeys(STORAGE_ACTIONS, 0.0)
     actions, row = table.find_actions(level.path), level.word_bits * level.block
-    picojoules = _picojoules(actions or {})
+    picojoules = _list_picojoules(actions or {})
     if actions is None:
-        defaults = _class_actions(level.kind, default, STORAGE_ACTIONS, "storage")
+        defaults = _find_class_actions(level.kind, default, STORAGE_ACTIONS, "storage")
         picojoules = {name: action.picojoules / (action.bits or 1) * row for name, action in defaults.items()}
-    by_action = _energies_by_action(picojoules, STORAGE_ACTIONS, level.energy_scale)
+    by_action = _scale_energies(picojoules, STORAGE_ACTIONS, level.energy_scale)
     if tool:
         for action, substitute in _TOOL_DEFAULTS.items():
             if not any(name in picojoules for name in STORAGE_ACTIONS[action]):
@@ -114,15 +114,15 @@ def _level_energies(
 def _compute_energies(compute: Compute, table: EnergyTable, default: EnergyTable) -> Mapping[str, float]:
     actions = table.find_actions(compute.path)
     if actions is None:
-        actions = _class_actions(compute.kind, default, _COMPUTE_ACTIONS, "intmac")
-    return _energies_by_action(_picojoules(actions), _COMPUTE_ACTIONS, compute.energy_scale)
+        actions = _find_class_actions(compute.kind, default, _COMPUTE_ACTIONS, "intmac")
+    return _scale_energies(_list_picojoules(actions), _COMPUTE_ACTIONS, compute.energy_scale)
 
 
-def _picojoules(actions: Mapping[str, ActionEnergy]) -> dict[str, float]:
+def _list_picojoules(actions: Mapping[str, ActionEnergy]) -> dict[str, float]:
     return {name: action.picojoules for name, action in actions.items()}
 
 
-def _class_actions(
+def _find_class_actions(
     kind: str, default: EnergyTable, actions_by_name: Mapping[str, tuple[str, ...]], fallback: str
 ) -> Mapping[str, ActionEnergy]:
     """Return the actions of a class in the default table, or of a fallback class.
@@ -144,7 +144,7 @@ def _class_actions(
     return by_class.get(kind.lower(), default.components[fallback])
 
 
-def _energies_by_action(
+def _scale_energies(
     picojoules: Mapping[str, float], actions: Mapping[str, tuple[str, ...]], scale: float
 ) -> dict[str, float]:
     # the first name that the table has counts: names are in the order of preference

@@ -13,15 +13,21 @@ import numpy as np
 
 from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.arrays import Booleans, Integers, Numbers
-from fiberscope.models.analytic.cost import Cost, cost
-from fiberscope.models.analytic.dataflow import Traffic, dataflow
+from fiberscope.models.analytic.cost import Cost, compute_cost
+from fiberscope.models.analytic.dataflow import Traffic, compute_dataflow
 from fiberscope.models.analytic.energies import Energies
-from fiberscope.models.analytic.fits import Fault, capacity_faults, describe_loops, first_faults, mesh_faults
+from fiberscope.models.analytic.fits import (
+    Fault,
+    describe_loops,
+    find_capacity_faults,
+    find_first_faults,
+    find_mesh_faults,
+)
 from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import SparseFeatures
-from fiberscope.models.analytic.sparse import Sparse, sparse
+from fiberscope.models.analytic.sparse import Sparse, count_sparse_actions
 
 
 @dataclass(frozen=True)
@@ -115,10 +121,10 @@ def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = 
         The evaluation; ``valid`` tells which costs are of valid mappings.
     """
     start = perf_counter()
-    traffic = traffic or dataflow(design.problem, mappings, design.options)
+    traffic = traffic or compute_dataflow(design.problem, mappings, design.options)
     dataflow_end = perf_counter()
     levels = design.architecture.levels
-    counts = sparse(
+    counts = count_sparse_actions(
         design.problem,
         traffic,
         design.features,
@@ -128,12 +134,14 @@ def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = 
     )
     sparse_end = perf_counter()
     machine = design.architecture
-    costs = cost(design.problem, machine, design.features, traffic, counts, design.energies, design.options)
+    costs = compute_cost(
+        design.problem, machine, design.features, traffic, counts, design.energies, design.options
+    )
     faults = [
-        *mesh_faults(design.problem, machine, mappings),
-        *capacity_faults(design.problem, machine, design.features, traffic, counts.stored_tiles),
+        *find_mesh_faults(design.problem, machine, mappings),
+        *find_capacity_faults(design.problem, machine, design.features, traffic, counts.stored_tiles),
     ]
-    fault = first_faults(len(mappings), faults)
+    fault = find_first_faults(len(mappings), faults)
     end = perf_counter()
     seconds = (dataflow_end - start, sparse_end - dataflow_end, end - sparse_end)
     return Evaluation(design, mappings, faults, fault, traffic, counts, costs, seconds)

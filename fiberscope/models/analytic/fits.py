@@ -13,9 +13,9 @@ import numpy as np
 
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
 from fiberscope.models.analytic.arrays import Booleans, Integers, Numbers
-from fiberscope.models.analytic.cost import bits_needed
+from fiberscope.models.analytic.cost import compute_bits_needed
 from fiberscope.models.analytic.dataflow import Traffic
-from fiberscope.models.analytic.density import ask
+from fiberscope.models.analytic.density import evaluate_for_tiles
 from fiberscope.models.analytic.formats import StoredTile
 from fiberscope.models.analytic.mapping import Mappings, Nest
 from fiberscope.models.analytic.problem import Problem
@@ -51,7 +51,7 @@ def find_misfits(
         child = traffic.child(level, tensor)
         if child is None or not features.is_compressed(level, tensor):
             continue
-        description = _misfit(problem, architecture, features, level, child, tensor)
+        description = _describe_misfit(problem, architecture, features, level, child, tensor)
         if description:
             is_uncompressed_inside = not features.is_compressed(child, tensor)
             misfits.append(
@@ -60,7 +60,7 @@ def find_misfits(
     return misfits
 
 
-def _misfit(
+def _describe_misfit(
     problem: Problem,
     architecture: Architecture,
     features: SparseFeatures,
@@ -142,7 +142,7 @@ class Fault:
         return f"{self.location}: {REASONS[self.reason]}" if self.location else REASONS[self.reason]
 
 
-def first_faults(count: int, faults: Sequence[Fault]) -> Integers:
+def find_first_faults(count: int, faults: Sequence[Fault]) -> Integers:
     """Return the number of the first fault of each mapping, from 1; 0 means none."""
     numbers = np.zeros(count, np.int64)
     for number, fault in enumerate(faults, start=1):
@@ -150,7 +150,7 @@ def first_faults(count: int, faults: Sequence[Fault]) -> Integers:
     return numbers
 
 
-def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings) -> list[Fault]:
+def find_mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings) -> list[Fault]:
     """Return the faults that follow from the loops alone: wrong bounds, and too many instances.
 
     Args:
@@ -201,7 +201,7 @@ def tile_faults(
     return faults
 
 
-def capacity_faults(
+def find_capacity_faults(
     problem: Problem,
     architecture: Architecture,
     features: SparseFeatures,
@@ -231,17 +231,17 @@ def capacity_faults(
         for tensor in range(len(problem.tensors)):
             if (number, tensor) in stored_tiles:
                 stored_tile = stored_tiles[number, tensor]
-                data_words = data_words + allocated_words(
+                data_words = data_words + compute_allocated_words(
                     problem, features, traffic, stored_tiles, level, (number, tensor)
                 )
-                metadata_bits = metadata_bits + bits_needed(
+                metadata_bits = metadata_bits + compute_bits_needed(
                     features.formats.get((number, tensor)), level, stored_tile.largest
                 )
-        faults += _capacity_faults(level, data_words, metadata_bits)
+        faults += _check_capacity(level, data_words, metadata_bits)
     return faults
 
 
-def allocated_words(
+def compute_allocated_words(
     problem: Problem,
     features: SparseFeatures,
     traffic: Traffic,
@@ -252,7 +252,7 @@ def allocated_words(
     """Return the words that a level allocates for a tile: the maximum, or with overbooking a quantile.
 
     Args:
-        problem, features, traffic, stored_tiles: the arguments of ``capacity_faults``.
+        problem, features, traffic, stored_tiles: the arguments of ``find_capacity_faults``.
         level: the level.
         key: index of the level, and of the tensor.
     """
@@ -267,10 +267,10 @@ def allocated_words(
         confidence = 1.0 - level.overbooked
         return np.array([model.quantile([int(extent) for extent in shape], confidence) for shape in shapes])
 
-    return ask(quantile, tile_extents)
+    return evaluate_for_tiles(quantile, tile_extents)
 
 
-def _capacity_faults(level: Level, data_words: Numbers, metadata_bits: Numbers) -> list[Fault]:
+def _check_capacity(level: Level, data_words: Numbers, metadata_bits: Numbers) -> list[Fault]:
     faults = []
     if level.entries is not None:
         capacity = level.entries / level.buffering

@@ -11,7 +11,7 @@ import numpy as np
 
 from fiberscope.models.analytic.arrays import Booleans, Integers, Numbers
 from fiberscope.models.analytic.dataflow import Dense, Traffic
-from fiberscope.models.analytic.density import ask, empty_share, mean_occupancy
+from fiberscope.models.analytic.density import compute_empty_share, compute_mean_occupancy, evaluate_for_tiles
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.ranks import Fibers, RankAssignment
@@ -48,7 +48,7 @@ class _Rank:
 
 
 @lru_cache(maxsize=1024)
-def _kinds(kind: Format) -> dict[str, Numbers]:
+def _mask_kinds(kind: Format) -> dict[str, Numbers]:
     """Return a mask of the ranks of each kind, as factors 0 and 1; cached, so callers must not change it."""
     names = [rank.kind for rank in kind.ranks]
     return {
@@ -57,7 +57,7 @@ def _kinds(kind: Format) -> dict[str, Numbers]:
     }
 
 
-def exact_units(
+def count_exact_units(
     problem: Problem, tensor: int, kind: Format, fibers: Fibers, nonempty: bool, splits_runs: bool
 ) -> Units:
     """Return the mean units of a tile, without the biases of the public tool.
@@ -70,18 +70,18 @@ def exact_units(
         splits_runs: whether runs that exceed the width of an RLE are split.
     """
     density = problem.densities[tensor]
-    nonempty_share = 1.0 - empty_share(density, problem.extents(tensor, fibers.tiles))
+    nonempty_share = 1.0 - compute_empty_share(density, problem.extents(tensor, fibers.tiles))
     tile_share = nonempty_share[:, -1:] if nonempty else np.ones_like(nonempty_share[:, -1:])
     share = np.divide(nonempty_share, tile_share, out=np.zeros_like(nonempty_share), where=tile_share > 0)
     fiber_count = fibers.outside.astype(np.float64)
     shape = fibers.shape.astype(np.float64)
     ranks = _Rank(fiber_count, shape, fiber_count * share[:, 1:], fiber_count * shape * share[:, :-1])
     if splits_runs:
-        ranks = _with_continuations(kind, ranks)
-    return _units(kind, fibers, ranks)
+        ranks = _add_continuations(kind, ranks)
+    return _count_units(kind, fibers, ranks)
 
 
-def _with_continuations(kind: Format, ranks: _Rank) -> _Rank:
+def _add_continuations(kind: Format, ranks: _Rank) -> _Rank:
     """Add the units of RLE runs that exceed the run's width; lengths of runs are taken as geometric."""
     coordinates = ranks.coordinates.copy()
     for number, rank in enumerate(kind.ranks):
@@ -96,13 +96,13 @@ def _with_continuations(kind: Format, ranks: _Rank) -> _Rank:
     )
 
 
-def tool_mean_units(
+def count_tool_mean_units(
     problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int, nonempty: bool
 ) -> Units:
     """Return the public tool's mean units over the occupancies of a tile, for one mapping of several.
 
     Args:
-        problem, tensor, kind, fibers, nonempty: as of ``exact_units``.
+        problem, tensor, kind, fibers, nonempty: as of ``count_exact_units``.
         row: index of the mapping.
     """
     density = problem.densities[tensor]
@@ -115,11 +115,11 @@ def tool_mean_units(
         occupancies, probabilities = occupancies[1:], conditional
     if not len(occupancies):
         return Units(np.zeros((1, len(kind.ranks))), np.zeros((1, len(kind.ranks))))
-    by_occupancy = _by_occupancy(problem, tensor, kind, fibers, row, occupancies)
+    by_occupancy = _count_units_by_occupancy(problem, tensor, kind, fibers, row, occupancies)
     return Units(probabilities[None] @ by_occupancy.metadata, probabilities[None] @ by_occupancy.payload)
 
 
-def tool_maximum_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int) -> Units:
+def count_tool_maximum_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int) -> Units:
     """Return the public tool's units of a tile with the most nonzeros, for one mapping of several.
 
     Args:
@@ -131,10 +131,10 @@ def tool_maximum_units(problem: Problem, tensor: int, kind: Format, fibers: Fibe
     """
     tile = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
     maximum = np.array([int(problem.densities[tensor].maximum(tile))])
-    return _by_occupancy(problem, tensor, kind, fibers, row, maximum)
+    return _count_units_by_occupancy(problem, tensor, kind, fibers, row, maximum)
 
 
-def _by_occupancy(
+def _count_units_by_occupancy(
     problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int, occupancies: Integers
 ) -> Units:
     """Return the units by occupancy of the tile: occupancies x ranks."""
@@ -161,15 +161,15 @@ def _by_occupancy(
         rounded, np.ceil(nonempty_coordinates - 1e-12 * shape), nonempty_coordinates
     )
     row_fibers = Fibers(fibers.steps[row : row + 1], fibers.shape[row : row + 1], fibers.tiles, fibers.short)
-    return _units(kind, row_fibers, _Rank(all_fibers, shape, nonempty_fibers, coordinates))
+    return _count_units(kind, row_fibers, _Rank(all_fibers, shape, nonempty_fibers, coordinates))
 
 
-def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
+def _count_units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
     """Return the units of each rank.
 
     A rank with a single coordinate has no units, except the rank at which the assignment of loops begins.
     """
-    masks = _kinds(kind)
+    masks = _mask_kinds(kind)
     listed, every = masks["CP"] + masks["RLE"], ranks.all_fibers * ranks.shape * masks["UB"]
     metadata = every + ranks.fibers * ranks.shape * masks["B"] + ranks.coordinates * listed
     offsets = ranks.fibers * (ranks.shape + 1.0) * masks["UOP"]
@@ -180,12 +180,12 @@ def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
     return Units(np.where(costs, metadata, 0.0), np.where(costs & ~holds_data, payload, 0.0))
 
 
-def maximum_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> Units:
+def count_maximum_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> Units:
     """Return the largest number of units of a tile, without the biases of the public tool.
 
     Args:
-        problem, tensor, kind, fibers: the arguments of ``tool_maximum_units``; all mappings are computed
-            together.
+        problem, tensor, kind, fibers: the arguments of ``count_tool_maximum_units``; all mappings are
+            computed together.
     """
     density = problem.densities[tensor]
     extents = problem.extents(tensor, fibers.tiles)
@@ -195,15 +195,15 @@ def maximum_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -
     def maximum_nonempty(extents_pair: list[Any]) -> Numbers:
         return np.asarray(density.maximum_nonempty(extents_pair[:count], extents_pair[count:]), np.float64)
 
-    nonempty = ask(maximum_nonempty, [*tiles, *extents])
+    nonempty = evaluate_for_tiles(maximum_nonempty, [*tiles, *extents])
     shape, outside = fibers.shape.astype(np.float64), fibers.outside.astype(np.float64)
     ranks = _Rank(
         outside, shape, np.minimum(nonempty[:, 1:], outside), np.minimum(nonempty[:, :-1], outside * shape)
     )
-    return _units(kind, fibers, ranks)
+    return _count_units(kind, fibers, ranks)
 
 
-def bits_of(rank: RankFormat, default: int, width: int) -> tuple[int, int]:
+def compute_bits(rank: RankFormat, default: int, width: int) -> tuple[int, int]:
     """Return the bits of a word of metadata and of a payload, rounded up to a divisor of the row's width.
 
     A word that is wider than a row takes whole rows.
@@ -278,32 +278,32 @@ class Representation:
         extents = problem.extents(tensor, self._traffic.nest.tile(level))
         dense = self._traffic.dense[level, tensor]
         is_sized = self._is_known_outside(level, tensor)
-        mean, arriving = mean_occupancy(density, extents) / dense.tile, np.ones(len(dense.tile))
+        mean, arriving = compute_mean_occupancy(density, extents) / dense.tile, np.ones(len(dense.tile))
         if is_sized:
-            mean, arriving = self._nonempty_tiles(tensor, dense, extents, mean)
+            mean, arriving = self._measure_nonempty_tiles(tensor, dense, extents, mean)
         kind = self._features.formats.get((level, tensor))
         if kind is None:
             short = np.zeros(len(dense.tile), np.bool_)
             words = dense.tile.astype(np.float64)
             return StoredTile(mean, arriving, words, None, words, None, short)
-        return self._with_format(level, tensor, is_sized, mean, arriving)
+        return self._apply_format(level, tensor, is_sized, mean, arriving)
 
     def _is_known_outside(self, level: int, tensor: int) -> bool:
         """Return whether the outer level has a format, so that it knows and does not send empty tiles."""
         parent = self._traffic.parent(level, tensor)
         return parent is not None and (parent, tensor) in self._features.formats
 
-    def _nonempty_tiles(
+    def _measure_nonempty_tiles(
         self, tensor: int, dense: Dense, extents: Sequence[Integers], mean: Numbers
     ) -> tuple[Numbers, Numbers]:
         """Return the mean density and the share of nonempty tiles."""
         density = self._problem.densities[tensor]
         if self._options.timeloop and isinstance(density, Uniform):
-            return _without_least(density, dense, mean)
-        arriving = 1.0 - empty_share(density, extents)
+            return _exclude_least(density, dense, mean)
+        arriving = 1.0 - compute_empty_share(density, extents)
         return np.divide(mean, arriving, out=np.zeros_like(mean), where=arriving > 0), arriving
 
-    def _with_format(
+    def _apply_format(
         self, level: int, tensor: int, is_sized: bool, mean: Numbers, arriving: Numbers
     ) -> StoredTile:
         """Return the stored part of a tensor in its format; ``is_sized``: empty tiles do not arrive."""
@@ -313,15 +313,17 @@ class Representation:
         words = listed = dense.tile.astype(np.float64)
         if kind.is_compressed:
             extents = problem.extents(tensor, self._traffic.nest.tile(level))
-            words = ask(density.maximum, extents)
+            words = evaluate_for_tiles(density.maximum, extents)
         if self._options.exact_formats:
             listed = fibers.shape.prod(axis=1).astype(np.float64)
-            units = exact_units(problem, tensor, kind, fibers, is_sized, self._options.rle_split_runs)
-            largest = maximum_units(problem, tensor, kind, fibers)
+            units = count_exact_units(problem, tensor, kind, fibers, is_sized, self._options.rle_split_runs)
+            largest = count_maximum_units(problem, tensor, kind, fibers)
         else:
             rows = range(len(dense.tile))
-            units = _stack([tool_mean_units(problem, tensor, kind, fibers, row, is_sized) for row in rows])
-            largest = _stack([tool_maximum_units(problem, tensor, kind, fibers, row) for row in rows])
+            units = _stack(
+                [count_tool_mean_units(problem, tensor, kind, fibers, row, is_sized) for row in rows]
+            )
+            largest = _stack([count_tool_maximum_units(problem, tensor, kind, fibers, row) for row in rows])
         return StoredTile(mean, arriving, listed, units, words, largest, fibers.short)
 
 
@@ -331,7 +333,7 @@ def _stack(units: list[Units]) -> Units:
     )
 
 
-def _without_least(density: Uniform, dense: Dense, mean: Numbers) -> tuple[Numbers, Numbers]:
+def _exclude_least(density: Uniform, dense: Dense, mean: Numbers) -> tuple[Numbers, Numbers]:
     """Return the public tool's values, which count the smallest possible occupancy as an empty tile.
 
     A tile that cannot be empty loses its smallest occupancy. If no other occupancy is possible, nothing

@@ -21,7 +21,7 @@ from fiberscope.models.analytic.read_architecture import (
     Directive,
     Machine,
     NodeOptimizations,
-    constrained_nodes,
+    find_constrained_nodes,
     read_architecture,
 )
 from fiberscope.models.analytic.read_features import read_features
@@ -84,10 +84,10 @@ def read_case(
         raise InputError("no input is given; name the files of architecture, problem and mapping")
     options = read_options(settings or {})
     inputs = read_files([find_input_file(str(path)) for path in paths])
-    return case_of(Path(paths[0]).stem, inputs, options, with_mapping=with_mapping)
+    return build_case(Path(paths[0]).stem, inputs, options, with_mapping=with_mapping)
 
 
-def case_of(name: str, inputs: Inputs, options: Options, *, with_mapping: bool = True) -> Case:
+def build_case(name: str, inputs: Inputs, options: Options, *, with_mapping: bool = True) -> Case:
     """Return a case from the sections of its files.
 
     Args:
@@ -100,30 +100,32 @@ def case_of(name: str, inputs: Inputs, options: Options, *, with_mapping: bool =
         ConfigurationError, InputError: as ``read_case``.
     """
     problem = read_problem(*inputs.need("problem"), inputs.folder, inputs.notes)
-    entries = list(_entries(inputs, "mapping"))
-    constraints = [demand for section in CONSTRAINTS for demand in _entries(inputs, section)]
+    entries = list(_find_entries(inputs, "mapping"))
+    constraints = [demand for section in CONSTRAINTS for demand in _find_entries(inputs, section)]
     target_names = {
         entry.target.partition("[")[0]
         for entry, _location in (entries if with_mapping and entries else constraints)
     }
     directives, location = inputs.need("architecture")
     if not (with_mapping and entries):
-        target_names |= set(constrained_nodes(directives))
+        target_names |= set(find_constrained_nodes(directives))
     machine = read_architecture(directives, location, target_names)
     architecture = machine.architecture
-    features = read_features([*machine.optimizations, *_section_optimizations(inputs)], architecture, problem)
-    energies = Energies.from_table(architecture, _table(inputs), load_default_table(), options.timeloop)
-    constraints = [*_whole_branches(machine, problem), *constraints]
+    features = read_features(
+        [*machine.optimizations, *_read_section_optimizations(inputs)], architecture, problem
+    )
+    energies = Energies.from_table(architecture, _find_table(inputs), load_default_table(), options.timeloop)
+    constraints = [*_constrain_whole_branches(machine, problem), *constraints]
     mapping = None
     if with_mapping:
-        mapping = _mapping(inputs, entries, constraints, architecture, problem)
+        mapping = _find_mapping(inputs, entries, constraints, architecture, problem)
     if features.compute_skipping:
         inputs.notes.append("compute skipping: operands not aligned: the unit jumps to the next pair")
     design = Design(architecture, problem, features, energies, options)
     return Case(name, design, mapping, tuple(dict.fromkeys(inputs.notes)), tuple(constraints))
 
 
-def _mapping(
+def _find_mapping(
     inputs: Inputs,
     mapping_entries: Sequence[Directive],
     constraints: Sequence[Directive],
@@ -151,7 +153,7 @@ def _mapping(
     return mapping
 
 
-def _whole_branches(machine: Machine, problem: Problem) -> Iterator[Directive]:
+def _constrain_whole_branches(machine: Machine, problem: Problem) -> Iterator[Directive]:
     """Yield the constraints of nodes; parallel levels bypass tensors that they are not told to keep."""
     tensors = {tensor.name for tensor in problem.tensors}
     for entry, location in machine.constraints:
@@ -162,7 +164,7 @@ def _whole_branches(machine: Machine, problem: Problem) -> Iterator[Directive]:
             yield entry, location
 
 
-def _table(inputs: Inputs) -> EnergyTable | None:
+def _find_table(inputs: Inputs) -> EnergyTable | None:
     """Return the energy table of the inputs, or None."""
     if "ERT" not in inputs.sections:
         return None
@@ -170,7 +172,7 @@ def _table(inputs: Inputs) -> EnergyTable | None:
     return EnergyTable.from_components(tables.tables, location.document.name)
 
 
-def designs() -> list[str]:
+def list_designs() -> list[str]:
     """Return the names of the designs that ship."""
     return sorted(path.stem for path in _DESIGNS.glob("*.yaml"))
 
@@ -184,14 +186,14 @@ def find_input_file(name: str) -> Path:
     path = Path(name)
     if path.suffix or path.exists():
         return path
-    if name not in designs():
+    if name not in list_designs():
         raise InputError(
-            f"{name}: there is no such file, and no design of this name; {nearest(name, designs())}"
+            f"{name}: there is no such file, and no design of this name; {nearest(name, list_designs())}"
         )
     return _DESIGNS / f"{name}.yaml"
 
 
-def _entries(inputs: Inputs, section: str) -> Iterator[Directive]:
+def _find_entries(inputs: Inputs, section: str) -> Iterator[Directive]:
     """Yield the entries of a mapping or of constraints, each with its location."""
     if section in inputs.sections:
         section_value, location = inputs.need(section)
@@ -200,18 +202,18 @@ def _entries(inputs: Inputs, section: str) -> Iterator[Directive]:
             yield entry, (location if is_list else location / "targets") / number
 
 
-def _section_optimizations(inputs: Inputs) -> list[NodeOptimizations]:
+def _read_section_optimizations(inputs: Inputs) -> list[NodeOptimizations]:
     """Return the optimizations of the section ``sparse_optimizations``."""
     if "sparse_optimizations" not in inputs.sections:
         return []
     section, location = inputs.need("sparse_optimizations")
     return [
-        _node_optimizations(target, location / "targets" / number)
+        _read_node_optimizations(target, location / "targets" / number)
         for number, target in enumerate(section.targets)
     ]
 
 
-def _node_optimizations(target: OptimizationsSchema, location: Location) -> NodeOptimizations:
+def _read_node_optimizations(target: OptimizationsSchema, location: Location) -> NodeOptimizations:
     name = target.name or target.target
     if name is None:
         raise location.error("a target needs a name: the level that it is about")

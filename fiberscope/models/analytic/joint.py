@@ -12,7 +12,7 @@ import numpy as np
 
 from fiberscope.models.analytic.arrays import Integers, Numbers
 from fiberscope.models.analytic.counted_densities import CountedDensity
-from fiberscope.models.analytic.density import Tile, distinct
+from fiberscope.models.analytic.density import Tile, find_distinct_rows
 from fiberscope.models.analytic.problem import Problem
 
 
@@ -42,9 +42,9 @@ def count_nonempty_pairs(a: Operand, b: Operand) -> tuple[int, int]:
     """
     shared = [rank for rank in a.ranks if rank in b.ranks]
     _check_extents(a, b, shared)
-    first, second = _coordinates(a, shared), _coordinates(b, shared)
+    first, second = _find_coordinates(a, shared), _find_coordinates(b, shared)
     keys = np.concatenate([first, second]) if shared else np.zeros((len(first) + len(second), 1), np.int64)
-    _, pair_of = distinct(keys)
+    _, pair_of = find_distinct_rows(keys)
     a_counts = np.bincount(pair_of[: len(first)], minlength=int(pair_of.max(initial=-1)) + 1)
     b_counts = np.bincount(pair_of[len(first) :], minlength=len(a_counts))
     return int(np.dot(a_counts, b_counts)), _count_tiles(a, a.ranks) * _count_tiles(
@@ -83,7 +83,7 @@ def _rank_index(operand: Operand, rank: str) -> int:
     return list(operand.ranks).index(rank)
 
 
-def _coordinates(operand: Operand, shared: Sequence[str]) -> Integers:
+def _find_coordinates(operand: Operand, shared: Sequence[str]) -> Integers:
     """Return the coordinates of each nonempty tile in the shared ranks, in tiles: nonempty tiles x ranks."""
     density = operand.density
     tiles = density.nonempty_tiles(density.shape, tuple(int(np.asarray(extent)) for extent in operand.tile))
@@ -129,7 +129,9 @@ def share_both_nonempty(problem: Problem, a: int, a_box: Integers, b: int, b_box
     distinct_rows, inverse = np.unique(rows, axis=0, return_inverse=True)
     half = a_box.shape[1]
     shares = [
-        share_of_nonempty_pairs(_operand(problem, a, row[:half]), _operand(problem, b, row[half:]))
+        share_of_nonempty_pairs(
+            _build_operand(problem, a, row[:half]), _build_operand(problem, b, row[half:])
+        )
         for row in distinct_rows
     ]
     return np.array(shares)[inverse.reshape(-1)]
@@ -146,7 +148,7 @@ def share_effectual(problem: Problem, a: int, b: int) -> float:
     return float(share_both_nonempty(problem, a, box, b, box)[0])
 
 
-def _operand(problem: Problem, tensor: int, box: Integers) -> Operand:
+def _build_operand(problem: Problem, tensor: int, box: Integers) -> Operand:
     density = problem.densities[tensor]
     assert isinstance(density, CountedDensity)  # see ``have_counted_densities``
     names = [problem.dimensions[rank.terms[0][1]] for rank in problem.tensors[tensor].ranks]

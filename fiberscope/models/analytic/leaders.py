@@ -15,7 +15,7 @@ import numpy as np
 
 from fiberscope.models.analytic.arrays import Booleans, Integers, Numbers
 from fiberscope.models.analytic.dataflow import Traffic
-from fiberscope.models.analytic.density import empty_share
+from fiberscope.models.analytic.density import compute_empty_share
 from fiberscope.models.analytic.joint import have_counted_densities, share_both_nonempty
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
@@ -87,7 +87,7 @@ class Leaders:
         self._nest, self._blocks = traffic.nest, blocks
         self._bounds = np.array(problem.bounds)
 
-    def omission(self, level: int, condition: Condition) -> Omission:
+    def omit(self, level: int, condition: Condition) -> Omission:
         """Return the omitted reads of a condition at a level, for the level that provides the follower.
 
         Args:
@@ -96,10 +96,10 @@ class Leaders:
         """
         target = condition.target
         owner = max(level_ for level_ in self._traffic.chains[target] if level_ <= level)
-        tiles = [self._leader_tile(owner, target, leader) for leader in condition.leaders]
+        tiles = [self._find_leader_tile(owner, target, leader) for leader in condition.leaders]
         effectual = np.ones(len(self._nest.bound))
         for leader, (box, is_unusable) in zip(condition.leaders, tiles, strict=True):
-            effectual = effectual * np.where(is_unusable, 1.0, self._nonempty_share(leader, box))
+            effectual = effectual * np.where(is_unusable, 1.0, self._compute_nonempty_share(leader, box))
         # The leaders' shares are multiplied as if independent, unless the nonzeros of two tensors are known.
         all_effectual, is_exact = effectual, self._options.joint == "exact"
         if is_exact and have_counted_densities(self._problem, condition.leaders):
@@ -112,44 +112,48 @@ class Leaders:
             and have_counted_densities(self._problem, (*condition.leaders, target))
             and self._is_stored(owner, target)
         ):
-            effectual = self._nonempty_given_stored(owner, target, condition.leaders[0], tiles[0][0])
+            effectual = self._compute_nonempty_given_stored(owner, target, condition.leaders[0], tiles[0][0])
         return Omission(owner, target, 1.0 - effectual, 1.0 - all_effectual)
 
     def _is_stored(self, owner: int, follower: int) -> bool:
         """Return whether only nonzeros of the follower are read."""
         return (owner, follower) in self._formats
 
-    def _nonempty_given_stored(self, owner: int, follower: int, leader: int, box: Integers) -> Numbers:
+    def _compute_nonempty_given_stored(
+        self, owner: int, follower: int, leader: int, box: Integers
+    ) -> Numbers:
         """Return the share of the follower's nonempty tiles whose leader tile is nonempty."""
         child = self._traffic.child(owner, follower)
         follower_box = np.ones_like(box) if child is None else self._nest.tile(child)
         shared = self._problem.touches[leader] & self._problem.touches[follower]
         follower_box = np.where(shared, box, follower_box)
         both_nonempty = share_both_nonempty(self._problem, leader, box, follower, follower_box)
-        follower_share = self._nonempty_share(follower, follower_box)
+        follower_share = self._compute_nonempty_share(follower, follower_box)
         return np.divide(
             both_nonempty, follower_share, out=np.ones_like(both_nonempty), where=follower_share > 0
         )
 
-    def _nonempty_share(self, tensor: int, box: Integers) -> Numbers:
+    def _compute_nonempty_share(self, tensor: int, box: Integers) -> Numbers:
         """Return the share of nonempty tiles."""
-        return 1.0 - empty_share(self._problem.densities[tensor], self._problem.extents(tensor, box))
+        return 1.0 - compute_empty_share(self._problem.densities[tensor], self._problem.extents(tensor, box))
 
-    def _leader_tile(self, owner: int, follower: int, leader: int) -> tuple[Integers, Booleans]:
+    def _find_leader_tile(self, owner: int, follower: int, leader: int) -> tuple[Integers, Booleans]:
         """Return the leader's tile for a read of the follower, and a mask of unusable empty tiles."""
         child = self._traffic.child(owner, follower)
-        target = self._compute_loop(follower) if child is None else self._moving_loop(owner, child, follower)
-        stationary = self._stationary_loops(owner, target, follower, child is None)
+        target = (
+            self._compute_loop(follower) if child is None else self._find_moving_loop(owner, child, follower)
+        )
+        stationary = self._find_stationary_loops(owner, target, follower, child is None)
         return self._tile(owner, target, stationary, follower, leader)
 
-    def _moving_loop(self, owner: int, child: int, follower: int) -> _Target:
+    def _find_moving_loop(self, owner: int, child: int, follower: int) -> _Target:
         """Return the first loop outside of the follower's next inner level that moves the follower."""
         nest = self._nest
         start, stop = nest.end(child), nest.end(owner)
         moves = self._touches(follower)[:, start:stop] & nest.iterates[:, start:stop]
         exists = np.asarray(moves.any(axis=1))
         slot = np.where(exists, start + np.argmax(moves, axis=1), stop - 1)
-        return self._target(slot, exists, np.zeros_like(exists))
+        return self._find_target(slot, exists, np.zeros_like(exists))
 
     def _compute_loop(self, follower: int) -> _Target:
         """Return the loop for a follower that compute reads: a spatial loop inside all temporal loops."""
@@ -159,9 +163,9 @@ class Leaders:
         last = nest.dimensions - 1 - np.argmax(is_spatial[:, ::-1], axis=1)
         slot = np.where(moves.any(axis=1), np.argmax(moves, axis=1), last)
         scalar = np.asarray(~is_spatial.any(axis=1))
-        return self._target(np.where(scalar, nest.dimensions, slot), ~scalar, scalar)
+        return self._find_target(np.where(scalar, nest.dimensions, slot), ~scalar, scalar)
 
-    def _target(self, slot: Integers, exists: Booleans, scalar: Booleans) -> _Target:
+    def _find_target(self, slot: Integers, exists: Booleans, scalar: Booleans) -> _Target:
         nest, rows = self._nest, np.arange(len(slot))
         box = np.where(scalar[:, None], 1, nest.box[rows, slot])
         return _Target(slot, exists, exists & nest.spatial[slot], scalar, box, nest.dimension[rows, slot])
@@ -169,7 +173,9 @@ class Leaders:
     def _touches(self, tensor: int) -> Booleans:
         return np.asarray(self._problem.touches[tensor][self._nest.dimension])
 
-    def _stationary_loops(self, owner: int, target: _Target, follower: int, at_compute: bool) -> Booleans:
+    def _find_stationary_loops(
+        self, owner: int, target: _Target, follower: int, at_compute: bool
+    ) -> Booleans:
         """Return the loops between target and owner in which the follower's tile is stationary.
 
         Parallel instances share the tile. If the target is spatial, tiles also stay during the temporal loops
@@ -197,11 +203,11 @@ class Leaders:
         earlier = np.zeros_like(shared)
         earlier[:, 1:] = np.logical_or.accumulate(shared, axis=1)[:, :-1]
         is_unusable = (earlier & relevant & self._touches(leader)).any(axis=1) & target.spatial
-        factors = self._bounds_by_dimension(shared)
-        box = target.box * self._bounds_by_dimension(stationary)
+        factors = self._multiply_bounds(shared)
+        box = target.box * self._multiply_bounds(stationary)
         return np.minimum(self._reduce_box(owner, target, follower, box, factors), self._bounds), is_unusable
 
-    def _bounds_by_dimension(self, selection: Booleans) -> Integers:
+    def _multiply_bounds(self, selection: Booleans) -> Integers:
         """Return the product of the bounds of selected loops, by dimension."""
         nest = self._nest
         selected = selection[:, :, None] & (nest.dimension[:, :, None] == np.arange(nest.dimensions))

@@ -22,7 +22,7 @@ from fiberscope.models.analytic.counted_densities import Actual
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.energies import Energies
 from fiberscope.models.analytic.evaluate import Design
-from fiberscope.models.analytic.inputs import Case, designs, read_options
+from fiberscope.models.analytic.inputs import Case, list_designs, read_options
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
@@ -30,7 +30,7 @@ from fiberscope.models.analytic.safs import Condition, Format, RankFormat, ReadO
 from fiberscope.models.analytic.specified_nest import SpecifiedNest, read_nest
 from fiberscope.models.analytic.uniform import Uniform
 from fiberscope.models.trace.api import LARGEST_SIZE, load_outline, prepare
-from fiberscope.models.trace.source import names
+from fiberscope.models.trace.source import list_names
 from fiberscope.models.trace.specification import Component, Configuration, Specification
 from fiberscope.models.trace.storage_format import RankFormat as StoredRank
 from fiberscope.results.costs.energies import load_default_table
@@ -47,7 +47,7 @@ def check_machine(
     """Check a machine and settings without operands; return the options of the model, and the other settings.
 
     Raises:
-        ConfigurationError, InputError: as ``machine_case``.
+        ConfigurationError, InputError: as ``build_machine_case``.
     """
     entries = {"joint": "exact", **(settings or {})}
     options = {key: value for key, value in entries.items() if key.replace(".", "_") in Options.model_fields}
@@ -56,7 +56,7 @@ def check_machine(
     return read_options(options), machine_settings
 
 
-def machine_case(
+def build_machine_case(
     name: str, operands: Sequence[str], settings: Mapping[str, object] | None = None, exact: bool = False
 ) -> Case:
     """Return a case of a machine's specification on matrices.
@@ -88,8 +88,8 @@ def machine_case(
 def is_machine(paths: Sequence[str | Path]) -> bool:
     """Return whether arguments are a machine and its operands, not files of a case or a design that ships."""
     files = any(str(path).endswith((".yaml", ".yml", ".json")) for path in paths[1:])
-    is_design = len(paths) == 1 and str(paths[0]) in designs()
-    return bool(paths) and str(paths[0]) in names() and not files and not is_design
+    is_design = len(paths) == 1 and str(paths[0]) in list_designs()
+    return bool(paths) and str(paths[0]) in list_names() and not files and not is_design
 
 
 def _check_nest(specification: Specification) -> None:
@@ -97,7 +97,7 @@ def _check_nest(specification: Specification) -> None:
     try:
         read_nest(specification, _UNBOUNDED)
     except InputError as fault:
-        nests = ", ".join(name for name in names() if _is_nest(load_outline(name, {})))
+        nests = ", ".join(name for name in list_names() if _is_nest(load_outline(name, {})))
         raise InputError(
             f"{fault}; of these machines nests are: {nests}; `fiberscope model {specification.name} A B` "
             "counts any of them from its operands"
@@ -148,16 +148,16 @@ class _Translation:
             )
             for name, ranks in nest.tensors.items()
         )
-        densities = tuple(self._density(name) for name in nest.tensors)
+        densities = tuple(self._build_density(name) for name in nest.tensors)
         bounds = tuple(nest.dimension_bound(dimension) for dimension in nest.dimensions)
         return Problem(nest.einsum.name, nest.dimensions, bounds, tensors, densities)
 
-    def _density(self, name: str) -> Density:
+    def _build_density(self, name: str) -> Density:
         """Return the density of an operand from its nonzeros, of the output from its mean partial sums."""
         shape = [self.nest.dimension_bound(rank) for rank in self.nest.tensors[name]]
         if name in self.nest.operands:
-            return Actual(shape, np.stack(list(self._nonzero_coordinates(name).values()), axis=1))
-        a, b = (self._pattern(operand) for operand in self.nest.operands)
+            return Actual(shape, np.stack(list(self._find_nonzero_coordinates(name).values()), axis=1))
+        a, b = (self._find_pattern(operand) for operand in self.nest.operands)
         reduced_rank = self.nest.reduced_rank
         # memory gets a partial sum of the output for each pass of level 1 over this part of the reduced rank
         length = prod(loop.bound for loop in self.nest.loops_inside(1) if loop.dimension == reduced_rank)
@@ -165,14 +165,14 @@ class _Translation:
         nonzeros = sum((a[start : start + length].T @ b[start : start + length]).nnz for start in starts)
         return Uniform(shape, nonzeros / len(starts) / prod(shape))
 
-    def _nonzero_coordinates(self, name: str) -> dict[str, Integers]:
+    def _find_nonzero_coordinates(self, name: str) -> dict[str, Integers]:
         """Return the coordinates of an operand's nonzeros by declared rank."""
         coordinates, _values = self.trees[name].to_coo()
         return {rank: np.asarray(coordinates[rank], np.int64) for rank in self.nest.tensors[name]}
 
-    def _pattern(self, name: str) -> sparse.csr_array:
+    def _find_pattern(self, name: str) -> sparse.csr_array:
         """Return the nonzeros of an operand as a matrix whose rows are the reduced rank."""
-        coordinates = self._nonzero_coordinates(name)
+        coordinates = self._find_nonzero_coordinates(name)
         ranks = self.nest.reduced_rank, self.nest.free_rank(name)
         rows, columns = (coordinates[rank] for rank in ranks)
         shape = self.nest.dimension_bound(ranks[0]), self.nest.dimension_bound(ranks[1])
@@ -189,7 +189,8 @@ class _Translation:
             if name in self.nest.level_tensors[level]
         }
         features = {
-            level: tuple(self._skipping_features(level, numbers)) for level in range(len(self.nest.levels))
+            level: tuple(self._list_skipping_features(level, numbers))
+            for level in range(len(self.nest.levels))
         }
         return SparseFeatures(formats, features, compute_skipping=True)
 
@@ -204,7 +205,7 @@ class _Translation:
         )
         return Format(rank_formats, inner_to_outer=True)
 
-    def _skipping_features(self, level: int, numbers: Mapping[str, int]) -> Iterator[ReadOmission]:
+    def _list_skipping_features(self, level: int, numbers: Mapping[str, int]) -> Iterator[ReadOmission]:
         """Yield the skipping of operands at the intersectors of a level."""
         for leader in self.nest.leaders(level, self._configuration):
             follower = next(name for name in self.nest.operands if name != leader)
@@ -226,12 +227,12 @@ class _Translation:
                 (spatial if loop.is_spatial else temporal)[level, nest.dimension_index(loop)] = loop.bound
             for orders, in_space in ((order, False), (across, True)):
                 dimensions = [nest.dimension_index(loop) for loop in loops if loop.is_spatial is in_space]
-                orders[level] = _inner_to_outer(dimensions, count)
+                orders[level] = _reverse_dimensions(dimensions, count)
         keep = np.array([[name in tensors for name in nest.tensors] for tensors in nest.level_tensors])
         return NamedMapping(temporal, spatial, order, across, np.zeros(shape, np.bool_), keep)
 
 
-def _inner_to_outer(numbers: list[int], count: int) -> list[int]:
+def _reverse_dimensions(numbers: list[int], count: int) -> list[int]:
     """Reverse the dimensions of loops to innermost first; other dimensions follow."""
     return [*reversed(numbers), *(number for number in range(count) if number not in numbers)]
 

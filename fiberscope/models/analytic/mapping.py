@@ -78,8 +78,8 @@ class Nest:
         order = mappings.order
         default_order = np.broadcast_to(np.arange(dimensions), order.shape)
         spatial_order = default_order if mappings.spatial_order is None else mappings.spatial_order
-        self.dimension = _slots(spatial_order, order)
-        self.bound = _slots(
+        self.dimension = _interleave_slots(spatial_order, order)
+        self.bound = _interleave_slots(
             np.take_along_axis(mappings.spatial, spatial_order, axis=2),
             np.take_along_axis(mappings.temporal, order, axis=2),
         )
@@ -114,7 +114,7 @@ class Nest:
         return np.flatnonzero(is_between)
 
 
-def _slots(spatial: Integers, temporal: Integers) -> Integers:
+def _interleave_slots(spatial: Integers, temporal: Integers) -> Integers:
     """Return slots, innermost level first, spatial loops inside temporal loops: mappings x slots."""
     slots = np.concatenate([spatial, temporal], axis=2)[:, ::-1]
     return np.ascontiguousarray(slots.reshape(len(slots), -1))
@@ -183,12 +183,12 @@ class Mapping:
             lines += (
                 ["", f"{level.name} [ {tiles[number]} ]"] if lines else [f"{level.name} [ {tiles[number]} ]"]
             )
-            for line in self._loops(number, problem):
+            for line in self._list_loops(number, problem):
                 lines.append(f"{'  ' * depth}| {line}")
                 depth += 1
         return "\n".join(lines)
 
-    def _loops(self, level: int, problem: Problem) -> Iterator[str]:
+    def _list_loops(self, level: int, problem: Problem) -> Iterator[str]:
         """Yield the loops of a level that iterate, outermost first: temporal, then spatial."""
         for dimension in self.order[level][::-1]:
             if self.temporal[level, dimension] > 1:
@@ -206,13 +206,15 @@ class Mapping:
         """
         lines = ["mapping:"]
         for number, level in enumerate(architecture.levels):
-            lines += self._directive(
+            lines += self._build_directive(
                 level.name, "temporal", self.temporal[number], self.order[number], problem
             )
             if (self.spatial[number] > 1).any():
                 order, on_y = self.spatial_order[number], self.on_y[number]
                 axis_order = np.concatenate([order[~on_y[order]], order[on_y[order]]])
-                lines += self._directive(level.name, "spatial", self.spatial[number], axis_order, problem)
+                lines += self._build_directive(
+                    level.name, "spatial", self.spatial[number], axis_order, problem
+                )
                 lines[-1] += f", split: {int((~on_y).sum())}}}"
             lines = [line if line.endswith((":", "}")) else f"{line}}}" for line in lines]
             data = {}
@@ -221,11 +223,11 @@ class Mapping:
             if self.reads_first is not None and self.reads_first[number].any():
                 data["rmw_first_update"] = self.reads_first[number]
             if data:
-                names = (f"{key}: [{_names(problem, tensors)}]" for key, tensors in data.items())
+                names = (f"{key}: [{_list_names(problem, tensors)}]" for key, tensors in data.items())
                 lines.append(f"  - {{target: {level.name}, type: dataspace, {', '.join(names)}}}")
         return "\n".join([*lines, ""])
 
-    def _directive(
+    def _build_directive(
         self, name: str, kind: str, bounds: Integers, order: Integers, problem: Problem
     ) -> list[str]:
         factors = ", ".join(
@@ -235,6 +237,6 @@ class Mapping:
         return [f"  - {{target: {name}, type: {kind}, factors: [{factors}], permutation: [{permutation}]"]
 
 
-def _names(problem: Problem, is_listed: Booleans) -> str:
+def _list_names(problem: Problem, is_listed: Booleans) -> str:
     """Return the names of the listed tensors as a list in YAML."""
     return ", ".join(tensor.name for index, tensor in enumerate(problem.tensors) if is_listed[index])

@@ -17,7 +17,7 @@ from fiberscope.accelerators.references import resolve_references
 from fiberscope.accelerators.yaml_document import Document
 from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
 from fiberscope.accelerators.yaml_schema import validate_document
-from fiberscope.models.analytic.inputs import Case, case_of
+from fiberscope.models.analytic.inputs import Case, build_case
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.schema import DirectiveSchema, NodeSchema, ProblemSchema, Section
 from fiberscope.models.analytic.source import Inputs, Location
@@ -73,32 +73,32 @@ def read_phases(path: Path, name: str, parameters: Mapping[str, object]) -> Phas
     with yaml_errors(name):
         node = compose(read_text(path, name))
         raw_document = Document.from_nodes(node, name, lambda text, _complain: text)
-        mismatches = tuple(_mismatches(raw_document, parameters))
+        mismatches = tuple(_find_mismatches(raw_document, parameters))
         if mismatches:
             return Phases({}, mismatches)
-        values = {**parameters, **_symbols(raw_document, parameters)}
+        values = {**parameters, **_evaluate_symbols(raw_document, parameters)}
         document = Document.from_nodes(
             node, name, lambda text, complain: resolve_references(text, values, complain)
         )
     file = validate_document(_File, document)
-    cases = {phase: tuple(_cases(document, path, phase, nests)) for phase, nests in file.phases.items()}
+    cases = {phase: tuple(_build_cases(document, path, phase, nests)) for phase, nests in file.phases.items()}
     return Phases(cases, tuple(file.without))
 
 
-def _mismatches(raw_document: Document, parameters: Mapping[str, object]) -> Iterator[str]:
+def _find_mismatches(raw_document: Document, parameters: Mapping[str, object]) -> Iterator[str]:
     """Yield the properties of a run that the nests do not describe."""
-    for key, value in _section(raw_document, "of", parameters):
+    for key, value in _read_section(raw_document, "of", parameters):
         if parameters[key] != value:
             yield f"its nests are of {key}={value}, not of {parameters[key]}"
-    for key, value in _section(raw_document, "not_of", parameters):
+    for key, value in _read_section(raw_document, "not_of", parameters):
         if parameters[key] == value:
             yield f"it has no nest of {key}={value}"
 
 
-def _symbols(raw_document: Document, parameters: Mapping[str, object]) -> dict[str, int]:
+def _evaluate_symbols(raw_document: Document, parameters: Mapping[str, object]) -> dict[str, int]:
     """Return the symbols of the file, each from earlier symbols: integers, rounded up, at least 1."""
     symbols: dict[str, int] = {}
-    for name, value_text in _section(raw_document, "symbols"):
+    for name, value_text in _read_section(raw_document, "symbols"):
 
         def complaint(message: str, key: str = name) -> Exception:
             return raw_document.error(("symbols", key), message)
@@ -114,7 +114,7 @@ def _symbols(raw_document: Document, parameters: Mapping[str, object]) -> dict[s
     return symbols
 
 
-def _section(
+def _read_section(
     raw_document: Document, name: str, parameters: Mapping[str, object] | None = None
 ) -> Iterator[tuple[str, object]]:
     """Yield the entries of a section, nothing without the section; refuse keys that name no parameter.
@@ -131,14 +131,16 @@ def _section(
         yield key, value
 
 
-def _cases(document: Document, path: Path, phase: str, nests: _Phase) -> Iterator[Case]:
+def _build_cases(document: Document, path: Path, phase: str, nests: _Phase) -> Iterator[Case]:
     for key in ("mapping", "otherwise"):
         if getattr(nests, key) is not None:
             sections = {"problem": "problem", "architecture": "architecture", "mapping": key}
-            yield case_of(phase, _inputs(document, path, phase, nests, sections), Options())
+            yield build_case(phase, _select_inputs(document, path, phase, nests, sections), Options())
 
 
-def _inputs(document: Document, path: Path, phase: str, nests: _Phase, sections: Mapping[str, str]) -> Inputs:
+def _select_inputs(
+    document: Document, path: Path, phase: str, nests: _Phase, sections: Mapping[str, str]
+) -> Inputs:
     """Return the sections of a phase, under the names that sections have in a file of their own."""
     inputs = Inputs([document.name], path.parent)
     for section, key in sections.items():

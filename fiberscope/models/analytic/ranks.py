@@ -122,7 +122,7 @@ class _Loops:
         """
         loops, ranks = self.bound.shape[1], steps.shape[1]
         inward = kind is not None and not kind.inner_to_outer
-        next_rank, shares_rank = _transitions(kind, ranks, steps.shape[2], inward)
+        next_rank, shares_rank = _tabulate_transitions(kind, ranks, steps.shape[2], inward)
         rank = np.full_like(start, ranks) if inward else start - 1
         short = np.zeros(len(start), np.bool_)
         rows = np.arange(len(start))
@@ -145,7 +145,7 @@ class _Loops:
 Accepts = list[list[tuple[int, ...] | None]]
 
 
-def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
+def _find_shareable_dimensions(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
     """Return by rank and dimension the dimensions whose loops may share the rank with this dimension's.
 
     Empty: the rank takes one loop, over any dimension. None: the rank takes no loop over this dimension.
@@ -163,7 +163,9 @@ def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
 
 
 @lru_cache(maxsize=1024)
-def _transitions(kind: Format | None, ranks: int, dimensions: int, inward: bool) -> tuple[Integers, Booleans]:
+def _tabulate_transitions(
+    kind: Format | None, ranks: int, dimensions: int, inward: bool
+) -> tuple[Integers, Booleans]:
     """Return by rank of the last loop and dimension of the next loop where the next loop is assigned.
 
     The first array is the next rank that accepts the dimension. The second is a mask: true if the next loop
@@ -172,7 +174,7 @@ def _transitions(kind: Format | None, ranks: int, dimensions: int, inward: bool)
     Outwards, row ``r + 1`` is of rank ``r``, and row 0 of no rank. Inwards, row ``r`` is of rank ``r``, and
     the last row of no rank.
     """
-    accepts = _accepts(kind, ranks, dimensions)
+    accepts = _find_shareable_dimensions(kind, ranks, dimensions)
     next_rank = np.full((ranks + 1, dimensions), -1 if inward else ranks, np.int64)
     shares_rank = np.zeros((ranks + 1, dimensions), np.bool_)
     for row in range(ranks + 1):

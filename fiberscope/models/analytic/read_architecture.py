@@ -73,7 +73,7 @@ class _Unit:
         return self.node.class_ not in (None, _FAN_OUT)
 
 
-def fan_out_name(container: str) -> str:
+def format_fan_out_name(container: str) -> str:
     """Return the name of a container's mesh in Timeloop's front end."""
     return f"inter_{container}_spatial"
 
@@ -114,20 +114,20 @@ def read_architecture(root: NodeSchema, location: Location, targets: Collection[
     return Machine(
         Architecture(levels, _compute(computes[0])),
         optimizations,
-        tuple(directive for unit in units for directive in _node_constraints(unit)),
+        tuple(directive for unit in units for directive in _read_node_constraints(unit)),
         frozenset(unit.name for unit in storage if unit.is_branch),
     )
 
 
-def constrained_nodes(node: NodeSchema) -> Iterator[str]:
+def find_constrained_nodes(node: NodeSchema) -> Iterator[str]:
     """Yield the names of the nodes with constraints."""
     if node.constraints:
         yield _RANGE.sub("", str(node.name))
     for child in (*node.nodes, *node.local, *node.subtree):
-        yield from constrained_nodes(child)
+        yield from find_constrained_nodes(child)
 
 
-def _node_constraints(unit: _Unit) -> Iterator[Directive]:
+def _read_node_constraints(unit: _Unit) -> Iterator[Directive]:
     """Yield the ``constraints`` of a node, as entries of a mapping."""
     for kind, directive in unit.node.constraints.items():
         location = unit.location / "constraints" / kind
@@ -161,7 +161,7 @@ class _Tree:
             mesh: instances of the node along X and Y.
             shared: attributes that the nodes above give to all nodes below.
         """
-        shared = {**shared, **_model_attributes(node.attributes)}
+        shared = {**shared, **_select_model_attributes(node.attributes)}
         for key in ("nodes", "local", "subtree"):
             outer_path, inner, attributes_above = path, mesh, shared
             for number, child in enumerate(getattr(node, key)):
@@ -173,24 +173,24 @@ class _Tree:
                 branch = node.tag == "!Parallel"
                 child_path = (*outer_path, str(child.name)) if name else outer_path
                 attributes = AttributesSchema.model_validate(
-                    {**attributes_above, **_model_attributes(child.attributes)}
+                    {**attributes_above, **_select_model_attributes(child.attributes)}
                 )
                 unit = _Unit(child, child_location, ".".join(child_path), inner, attributes, branch)
                 if child.class_ is not None:
                     yield replace(unit, mesh=_arrange_mesh(child, mesh_size))
                     continue
-                if name and not self.targets.isdisjoint((name, fan_out_name(name))):
+                if name and not self.targets.isdisjoint((name, format_fan_out_name(name))):
                     yield unit
                 yield from self.units(child, child_location, child_path, mesh_size, attributes_above)
                 if child.tag == "!Container":  # the following nodes are inside
                     outer_path, inner, attributes_above = (
                         child_path,
                         mesh_size,
-                        {**attributes_above, **_model_attributes(child.attributes)},
+                        {**attributes_above, **_select_model_attributes(child.attributes)},
                     )
 
 
-def _model_attributes(attributes: AttributesSchema) -> dict[str, object]:
+def _select_model_attributes(attributes: AttributesSchema) -> dict[str, object]:
     """Return the attributes of a node that the model knows."""
     fields = attributes.model_dump(by_alias=True, exclude_unset=True)
     return {key: value for key, value in fields.items() if key not in (attributes.model_extra or ())}
@@ -226,9 +226,9 @@ def _level(unit: _Unit) -> Level:
     if not unit.stores:
         return Level(unit.name, unit.path, "fan-out", unit.mesh, stores=False)
     word_bits = attributes.word_bits or attributes.datawidth or 16
-    block, cluster = _row(attributes, word_bits, unit.location)
-    depth = _first(attributes.data_storage_depth, attributes.memory_depth, attributes.depth)
-    entries = _first(attributes.entries, None if depth is None else depth * block * cluster)
+    block, cluster = _compute_row(attributes, word_bits, unit.location)
+    depth = _make_first_test(attributes.data_storage_depth, attributes.memory_depth, attributes.depth)
+    entries = _make_first_test(attributes.entries, None if depth is None else depth * block * cluster)
     if entries is None and attributes.size_kb is not None:
         entries = int(attributes.size_kb * _KILO * 8 / word_bits)
     metadata_width = attributes.metadata_storage_width or 0
@@ -248,7 +248,7 @@ def _level(unit: _Unit) -> Level:
         least_utilization=attributes.min_utilization,
         overbooking=attributes.allow_overbooking,
         overbooked=_limit(node),
-        metadata_bits=_first(attributes.metadata_word_bits, attributes.metadata_datawidth, 8) or 0,
+        metadata_bits=_make_first_test(attributes.metadata_word_bits, attributes.metadata_datawidth, 8) or 0,
         metadata_width=metadata_width,
         metadata_depth=attributes.metadata_storage_depth if metadata_width else None,
         read_bandwidth=attributes.read_bandwidth,
@@ -268,10 +268,10 @@ def _limit(node: NodeSchema) -> float:
     return share if 0 <= share <= 1 else 0.0
 
 
-def _row(attributes: AttributesSchema, word_bits: int, location: Location) -> tuple[int, int]:
+def _compute_row(attributes: AttributesSchema, word_bits: int, location: Location) -> tuple[int, int]:
     """Return the words of a row, and the instances of a row: width = words x word bits x instances."""
     cluster = attributes.cluster_size or 1
-    width = _first(attributes.data_storage_width, attributes.memory_width, attributes.width)
+    width = _make_first_test(attributes.data_storage_width, attributes.memory_width, attributes.width)
     if attributes.block_size is not None:
         if width is not None and width != attributes.block_size * word_bits * cluster:
             message = f"a row of {width} bits is not {attributes.block_size} words of {word_bits} bits"
@@ -286,7 +286,7 @@ def _row(attributes: AttributesSchema, word_bits: int, location: Location) -> tu
     return width // (word_bits * cluster), cluster
 
 
-def _first(*values: int | None) -> int | None:
+def _make_first_test(*values: int | None) -> int | None:
     return next((value for value in values if value is not None), None)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.mapping import Mapping
 from fiberscope.models.analytic.problem import Problem
-from fiberscope.models.analytic.read_architecture import Directive, fan_out_name
+from fiberscope.models.analytic.read_architecture import Directive, format_fan_out_name
 from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Location
 from fiberscope.workloads.errors import nearest
@@ -41,7 +41,7 @@ class Names:
         """Return the level of an entry; the mesh of a container also by its name in processed files."""
         name = directive.target.partition("[")[0]
         container = name.removeprefix("inter_").removesuffix("_spatial")
-        for candidate in (name, fan_out_name(name), container):
+        for candidate in (name, format_fan_out_name(name), container):
             if candidate in self.levels:
                 return self.levels.index(candidate)
         if not directive.target:
@@ -99,10 +99,10 @@ class Names:
 
     def permutation(self, order: str | list[str], location: Location) -> list[int]:
         """Return the dimensions of an order, innermost first; the order is a list or a text."""
-        names = self._letters(order, location) if isinstance(order, str) else order
+        names = self._split_letters(order, location) if isinstance(order, str) else order
         return self.dimensions(names, location)
 
-    def _letters(self, text: str, location: Location) -> list[str]:
+    def _split_letters(self, text: str, location: Location) -> list[str]:
         """Split the text of an order at spaces or commas, else into letters if dimensions are letters."""
         if re.search(r"[\s,]", text.strip()):
             return [name for name in re.split(r"[\s,]+", text.strip()) if name]

@@ -9,7 +9,7 @@ from typing import Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.density import Density
-from fiberscope.models.analytic.distributions import density
+from fiberscope.models.analytic.distributions import build_density
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.schema import DataSpaceSchema, ProblemSchema, parse_number
 from fiberscope.models.analytic.source import Location
@@ -42,18 +42,20 @@ def read_problem(
         )
     bounds = tuple(_bound(schema, location, dimension) for dimension in shape.dimensions)
     coefficients = {
-        coefficient.name: _positive_integer(schema.instance, coefficient.name, coefficient.default, location)
+        coefficient.name: _parse_positive_integer(
+            schema.instance, coefficient.name, coefficient.default, location
+        )
         for coefficient in shape.coefficients
     }
     data_spaces = location / "shape" / "data_spaces"
     tensors = tuple(
-        _tensor(data_space, data_spaces / number, shape.dimensions, coefficients)
+        _read_tensor(data_space, data_spaces / number, shape.dimensions, coefficients)
         for number, data_space in enumerate(shape.data_spaces)
     )
     problem = Problem(shape.name, tuple(shape.dimensions), bounds, tensors, ())
     if problem.operations > LARGEST:
         raise (location / "instance").error(f"a problem has at most {LARGEST} computes")
-    densities = _densities(schema, location, problem, folder)
+    densities = _read_densities(schema, location, problem, folder)
     return Problem(problem.name, problem.dimensions, bounds, tensors, densities)
 
 
@@ -81,10 +83,10 @@ def _check_names(schema: ProblemSchema, location: Location) -> list[str]:
 def _bound(schema: ProblemSchema, location: Location, dimension: str) -> int:
     if dimension not in schema.instance:
         raise (location / "instance").error(f"instance has no bound of dimension {dimension}")
-    return _positive_integer(schema.instance, dimension, 1, location)
+    return _parse_positive_integer(schema.instance, dimension, 1, location)
 
 
-def _positive_integer(instance: Mapping[str, Any], name: str, default: int, location: Location) -> int:
+def _parse_positive_integer(instance: Mapping[str, Any], name: str, default: int, location: Location) -> int:
     number = instance.get(name, default)
     value_location = location / "instance" / name
     try:
@@ -100,17 +102,17 @@ def _describe(value: object) -> str:
     return "a section" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else str(value)
 
 
-def _tensor(
+def _read_tensor(
     schema: DataSpaceSchema, location: Location, dimensions: list[str], coefficients: Mapping[str, int]
 ) -> Tensor:
     ranks = []
     for number, rank in enumerate(schema.projection):
         rank_location = location / "projection" / number
-        ranks.append(Rank(tuple(_term(term, rank_location, dimensions, coefficients) for term in rank)))
+        ranks.append(Rank(tuple(_parse_term(term, rank_location, dimensions, coefficients) for term in rank)))
     return Tensor(schema.name, tuple(ranks), schema.read_write)
 
 
-def _term(
+def _parse_term(
     term: list[str], location: Location, dimensions: list[str], coefficients: Mapping[str, int]
 ) -> tuple[int, int]:
     """Return the coefficient and the index of a dimension; the two names have either order."""
@@ -126,7 +128,7 @@ def _term(
     return coefficients[factors[0]] if factors else 1, dimensions.index(dimension_names[0])
 
 
-def _densities(
+def _read_densities(
     schema: ProblemSchema, location: Location, problem: Problem, folder: Path
 ) -> tuple[Density, ...]:
     """Return the density of each tensor: its own, the common density, or 1 (always for outputs)."""
@@ -151,7 +153,7 @@ def _densities(
         )
         try:
             entry = _check_entry(entries.get(tensor.name, default), entry_location, shape)
-            densities.append(density(entry, shape, folder=folder))
+            densities.append(build_density(entry, shape, folder=folder))
         except InputError as fault:
             raise entry_location.error(str(fault).removeprefix("density: ")) from None
     return tuple(densities)

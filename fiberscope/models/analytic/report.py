@@ -43,7 +43,7 @@ class Levels:
     def _level(self, number: int) -> level_parts.StorageLevel:
         """Return the entry of a level: cycles, energy, leakage and its tensors."""
         cost, problem = self.evaluation.cost.levels[number], self.evaluation.design.problem
-        cycles = self._value(cost.cycles)
+        cycles = self._select_value(cost.cycles)
         tensors = [
             tensor
             for tensor in range(len(problem.tensors))
@@ -51,88 +51,93 @@ class Levels:
         ]
         return level_parts.StorageLevel(
             cycles=math.ceil(cycles),
-            throttling=self._value(self.evaluation.cost.compute_cycles) / max(cycles, 1.0),
-            energy_pj=self._value(cost.total_pj),
-            leak_pj=self._value(cost.leak_pj),
-            tensors={problem.tensors[tensor].name: self._tensor(number, tensor, cost) for tensor in tensors},
+            throttling=self._select_value(self.evaluation.cost.compute_cycles) / max(cycles, 1.0),
+            energy_pj=self._select_value(cost.total_pj),
+            leak_pj=self._select_value(cost.leak_pj),
+            tensors={
+                problem.tensors[tensor].name: self._describe_tensor(number, tensor, cost)
+                for tensor in tensors
+            },
         )
 
-    def _tensor(self, number: int, tensor: int, cost: LevelCost) -> level_parts.LevelTensor:
+    def _describe_tensor(self, number: int, tensor: int, cost: LevelCost) -> level_parts.LevelTensor:
         """Return the entry of a tensor at a level."""
         evaluation, key = self.evaluation, (number, tensor)
         problem, actions = evaluation.design.problem, evaluation.counts.actions[key]
         stored_tile, dense = evaluation.counts.stored_tiles[key], evaluation.traffic.dense[key]
         kind = evaluation.design.features.formats.get(key)
         density = type(problem.densities[tensor]).__name__
-        energy = self._value(cost.energy_pj[tensor])
+        energy = self._select_value(cost.energy_pj[tensor])
         accesses = sum(
-            self._value(access.actual) for access in (actions.reads, actions.fills, actions.updates)
+            self._select_value(access.actual) for access in (actions.reads, actions.fills, actions.updates)
         )
-        average = self._value(cost.instances[tensor])
+        average = self._select_value(cost.instances[tensor])
         directions = zip(("reads", "fills", "updates"), actions.formats, strict=False)
         formats: dict[str, Any] = {
-            f"format_{direction}": self._formats(access) for direction, access in directions
+            f"format_{direction}": self._describe_formats(access) for direction, access in directions
         }
         largest = stored_tile.largest
         return level_parts.LevelTensor(
             tile=tuple(
-                int(self._value(extent))
+                int(self._select_value(extent))
                 for extent in problem.extents(tensor, evaluation.traffic.nest.tile(number))
             ),
             density=_NAMES.get(density, density.lower()),
-            words=self._value(stored_tile.words),
+            words=self._select_value(stored_tile.words),
             format=str(kind) if kind else "none",
             format_words=()
             if largest is None
-            else self._pairs(np.ceil(largest.metadata), np.ceil(largest.payload)),
+            else self._pair_bits(np.ceil(largest.metadata), np.ceil(largest.payload)),
             instances=level_parts.Instances(
                 maximal=int(evaluation.traffic.instances[self.row, number]), average=average
             ),
-            reads=self._accesses(dense.reads, actions.reads),
-            fills=self._accesses(dense.fills, actions.fills),
-            updates=self._accesses(dense.updates, actions.updates),
+            reads=self._describe_accesses(dense.reads, actions.reads),
+            fills=self._describe_accesses(dense.fills, actions.fills),
+            updates=self._describe_accesses(dense.updates, actions.updates),
             **formats,
-            temporal_reductions=self._value(actions.reductions),
+            temporal_reductions=self._select_value(actions.reductions),
             address_generations=accesses,
             energy_per_access_pj=energy / accesses if accesses else 0.0,
             energy_per_instance_pj=energy,
             energy_pj=energy * average,
-            **self._bandwidths(cost, tensor, average / evaluation.traffic.instances[self.row, number]),
+            **self._describe_bandwidths(
+                cost, tensor, average / evaluation.traffic.instances[self.row, number]
+            ),
         )
 
-    def _bandwidths(self, cost: LevelCost, tensor: int, used_share: float) -> dict[str, Any]:
-        cycles = max(self._value(self.evaluation.cycles), 1.0)
+    def _describe_bandwidths(self, cost: LevelCost, tensor: int, used_share: float) -> dict[str, Any]:
+        cycles = max(self._select_value(self.evaluation.cycles), 1.0)
         columns: dict[str, Any] = {}
         for direction in ("read", "write"):
-            words = self._value(getattr(cost, f"{direction}_words")[tensor])
-            metadata = self._value(getattr(cost, f"format_{direction}_words")[tensor])
+            words = self._select_value(getattr(cost, f"{direction}_words")[tensor])
+            metadata = self._select_value(getattr(cost, f"format_{direction}_words")[tensor])
             columns[f"{direction}_bandwidth"] = words * used_share / cycles
             columns[f"{direction}_format_share"] = metadata / words if words else 0.0
         return columns
 
-    def _accesses(self, dense: Numbers | np.ndarray, access: Access) -> level_parts.Accesses:
+    def _describe_accesses(self, dense: Numbers | np.ndarray, access: Access) -> level_parts.Accesses:
         return level_parts.Accesses(
-            algorithmic=self._value(dense),
-            actual=self._value(access.actual),
-            gated=self._value(access.gated),
-            skipped=self._value(access.skipped),
+            algorithmic=self._select_value(dense),
+            actual=self._select_value(access.actual),
+            gated=self._select_value(access.gated),
+            skipped=self._select_value(access.skipped),
         )
 
-    def _formats(self, access: FormatAccess) -> level_parts.FormatAccesses:
+    def _describe_formats(self, access: FormatAccess) -> level_parts.FormatAccesses:
         units = access.metadata, access.payload
         return level_parts.FormatAccesses(
-            actual=self._pairs(*(access.actual for access in units)),
-            gated=self._pairs(*(access.gated for access in units)),
-            skipped=self._pairs(*(access.skipped for access in units)),
+            actual=self._pair_bits(*(access.actual for access in units)),
+            gated=self._pair_bits(*(access.gated for access in units)),
+            skipped=self._pair_bits(*(access.skipped for access in units)),
         )
 
-    def _pairs(self, metadata: Numbers, payload: Numbers) -> tuple[tuple[float, float], ...]:
+    def _pair_bits(self, metadata: Numbers, payload: Numbers) -> tuple[tuple[float, float], ...]:
         return tuple(
             (float(metadata_count), float(payload_count))
             for metadata_count, payload_count in zip(metadata[self.row], payload[self.row], strict=True)
         )
 
-    def _value(self, numbers: Numbers | np.ndarray) -> float:
+    def _select_value(self, numbers: Numbers | np.ndarray) -> float:
         """Return the value of this mapping; an array of length 1 has the same value for all mappings."""
         return float(numbers[self.row if len(numbers) > 1 else 0])
 
@@ -148,7 +153,7 @@ def report(case: Case, evaluation: Evaluation, timing: Timing, source: parts.Sou
     """
     levels = Levels(evaluation).all()
     cycles, energy = math.ceil(float(evaluation.cycles[0])), float(evaluation.energy_pj[0])
-    computes, seconds = _computes(evaluation), cycles * 1e-9
+    computes, seconds = _describe_computes(evaluation), cycles * 1e-9
     return build_report(
         timing,
         round(computes.actual),
@@ -156,23 +161,23 @@ def report(case: Case, evaluation: Evaluation, timing: Timing, source: parts.Sou
         accelerator=case.name,
         complete=True,
         ending="done",
-        workload=workload(_operands(evaluation)),
-        problem=parts.Problem(kind="loop nest", title=_title(evaluation)),
-        config=_config(case, evaluation),
+        workload=workload(_describe_operands(evaluation)),
+        problem=parts.Problem(kind="loop nest", title=_format_title(evaluation)),
+        config=_describe_config(case, evaluation),
         cycles=cycles,
         seconds=seconds,
         operations={"compute": round(computes.actual)},
-        traffic=_traffic(evaluation, levels),
+        traffic=_count_traffic(evaluation, levels),
         verification=verification("none", [], 0.0),
-        bottleneck=bottleneck(evaluation),
-        **costs.energy_fields(_energies(evaluation, levels, computes), seconds),
+        bottleneck=describe_bottleneck(evaluation),
+        **costs.energy_fields(_list_energies(evaluation, levels, computes), seconds),
         levels=levels,
-        analytical=_summary(case, evaluation, levels, computes, cycles, energy),
+        analytical=_summarize(case, evaluation, levels, computes, cycles, energy),
         source=source,
     )
 
 
-def _energies(
+def _list_energies(
     evaluation: Evaluation, levels: Mapping[str, level_parts.StorageLevel], computes: level_parts.Computes
 ) -> Iterator[EnergyItem]:
     """Yield the energies by level and tensor, and of the computes."""
@@ -184,11 +189,11 @@ def _energies(
         leakage = Cost.exact(level.leak_pj, "published") if level.leak_pj else UNKNOWN
         yield EnergyItem(name, "leakage", LEAKAGE, leakage)
     compute = Cost.exact(computes.energy_pj, "published")
-    yield EnergyItem(computes_name(evaluation), "compute", DYNAMIC, compute)
+    yield EnergyItem(format_computes_name(evaluation), "compute", DYNAMIC, compute)
     yield NO_WIRES
 
 
-def _summary(
+def _summarize(
     case: Case,
     evaluation: Evaluation,
     levels: Mapping[str, level_parts.StorageLevel],
@@ -198,13 +203,13 @@ def _summary(
 ) -> level_parts.Analytical:
     """Return the figures of the whole run, with energies divided by the number of computes."""
     shares = {
-        computes_name(evaluation): computes.energy_pj,
+        format_computes_name(evaluation): computes.energy_pj,
         **{name: picojoules.energy_pj for name, picojoules in levels.items()},
     }
     shares["total"] = energy
     mapping = NamedMapping.from_batch(evaluation.mappings, 0)
     design = evaluation.design
-    moved_bytes = sum(picojoules.moved_bytes for picojoules in _traffic(evaluation, levels).values())
+    moved_bytes = sum(picojoules.moved_bytes for picojoules in _count_traffic(evaluation, levels).values())
     return level_parts.Analytical(
         mode=design.options.mode,
         compute=computes,
@@ -222,12 +227,12 @@ def _summary(
     )
 
 
-def computes_name(evaluation: Evaluation) -> str:
+def format_computes_name(evaluation: Evaluation) -> str:
     """Return the name of the compute unit."""
     return evaluation.design.architecture.compute.name
 
 
-def _computes(evaluation: Evaluation) -> level_parts.Computes:
+def _describe_computes(evaluation: Evaluation) -> level_parts.Computes:
     computes = evaluation.counts.computes
     return level_parts.Computes(
         algorithmic=float(evaluation.traffic.computes[0]),
@@ -240,7 +245,7 @@ def _computes(evaluation: Evaluation) -> level_parts.Computes:
     )
 
 
-def _operands(evaluation: Evaluation) -> Iterator[parts.Operand]:
+def _describe_operands(evaluation: Evaluation) -> Iterator[parts.Operand]:
     """Yield the operands; they have no values, and their digests are of their descriptions."""
     problem = evaluation.design.problem
     for number in problem.operands:
@@ -257,13 +262,13 @@ def _operands(evaluation: Evaluation) -> Iterator[parts.Operand]:
         )
 
 
-def _title(evaluation: Evaluation) -> str:
+def _format_title(evaluation: Evaluation) -> str:
     problem = evaluation.design.problem
     bounds = zip(problem.dimensions, problem.bounds, strict=True)
     return f"{problem.name} of {', '.join(f'{name}={bound:,}' for name, bound in bounds)}"
 
 
-def _config(case: Case, evaluation: Evaluation) -> dict[str, Any]:
+def _describe_config(case: Case, evaluation: Evaluation) -> dict[str, Any]:
     """Return the machine, the options and the mapping; of features a digest."""
     design = evaluation.design
     return {
@@ -280,7 +285,7 @@ def _config(case: Case, evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _traffic(
+def _count_traffic(
     evaluation: Evaluation, levels: Mapping[str, level_parts.StorageLevel]
 ) -> dict[str, parts.TensorTraffic]:
     """Return the bytes of each tensor at an instance of the outermost level, with metadata."""
@@ -310,22 +315,22 @@ def describe_tiles(evaluation: Evaluation) -> list[str]:
     return lines
 
 
-def limits(evaluation: Evaluation) -> dict[str, float]:
+def find_limits(evaluation: Evaluation) -> dict[str, float]:
     """Return the cycles of the computes, and of the bandwidth of each level, in decreasing order."""
-    cycle_limits = {computes_name(evaluation): float(evaluation.cost.compute_cycles[0])}
+    cycle_limits = {format_computes_name(evaluation): float(evaluation.cost.compute_cycles[0])}
     for level, level_cost in zip(evaluation.design.architecture.levels, evaluation.cost.levels, strict=True):
         if level.stores:
             cycle_limits[level.name] = float(level_cost.own_cycles[0])
     return dict(sorted(cycle_limits.items(), key=lambda entry: entry[1], reverse=True))
 
 
-def bottleneck(evaluation: Evaluation) -> str:
+def describe_bottleneck(evaluation: Evaluation) -> str:
     """Describe the limit of the cycles, the next slowest limit, and the unlimited bandwidths."""
-    levels, cycle_limits = evaluation.design.architecture.levels, limits(evaluation)
+    levels, cycle_limits = evaluation.design.architecture.levels, find_limits(evaluation)
     slowest, second, *_ = cycle_limits
     if cycle_limits[slowest] <= 0:
         return "nothing takes a cycle"
-    subject = "the computes" if slowest == computes_name(evaluation) else "the bandwidth of " + slowest
+    subject = "the computes" if slowest == format_computes_name(evaluation) else "the bandwidth of " + slowest
     second_cycles = cycle_limits[second]
     note = f"next {second} would allow {second_cycles:,.0f}" if second_cycles else "nothing else limits it"
     free = ", ".join(level.name for level in levels if level.is_unlimited)

@@ -34,14 +34,14 @@ def parse_number(value: object) -> object:
     if isinstance(value, str):
         if re.fullmatch(r"[-+]?0\d*[89]\d*", value):
             raise ValueError("a leading 0 means octal in YAML 1.1, which has no digits 8 and 9; leave it out")
-        value = yaml11_number(value.strip())
+        value = parse_yaml11_number(value.strip())
     return plain_number(value)
 
 
 _BASES = {"0x": 16, "0b": 2}
 
 
-def yaml11_number(text: str) -> object:
+def parse_yaml11_number(text: str) -> object:
     """Return the number of a YAML 1.1 scalar, in which a leading 0 means octal, or else the text."""
     digits = text.lstrip("+-").replace("_", "")
     base = _BASES.get(digits[:2].lower(), 8 if re.fullmatch(r"0\d+", digits) else 10)
@@ -62,7 +62,7 @@ _TRUTHS = {
 }
 
 
-def _truth(value: object) -> object:
+def _parse_truth(value: object) -> object:
     """Return the truth of a value: ``true``, or as in YAML 1.1 and some files ``yes``, 1 or "True"."""
     return _TRUTHS.get(str(value).lower(), value) if isinstance(value, str | int) else value
 
@@ -72,7 +72,7 @@ Size = Annotated[int, BeforeValidator(parse_number), Field(ge=0, le=2**53)]
 Bits = Annotated[int, BeforeValidator(parse_number), Field(ge=0, le=2**20)]
 Positive = Annotated[float, BeforeValidator(parse_number), Field(gt=0, le=1e300, allow_inf_nan=False)]
 Share = Annotated[float, BeforeValidator(parse_number), Field(ge=0, le=1)]
-Truth = Annotated[bool, BeforeValidator(_truth)]
+Truth = Annotated[bool, BeforeValidator(_parse_truth)]
 Order = Literal["inner-to-outer", "outer-to-inner", "inner_to_outer", "outer_to_inner"]
 Version = Annotated[float | str | None, Field(default=None)]
 

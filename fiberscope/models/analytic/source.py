@@ -15,7 +15,13 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.yaml_document import Document
 from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
 from fiberscope.accelerators.yaml_schema import validate_document
-from fiberscope.models.analytic.schema import TAG, AttributesSchema, FileSchema, NodeSchema, yaml11_number
+from fiberscope.models.analytic.schema import (
+    TAG,
+    AttributesSchema,
+    FileSchema,
+    NodeSchema,
+    parse_yaml11_number,
+)
 from fiberscope.workloads.errors import nearest
 
 TAGS: Final = ("!Container", "!Component", "!Hierarchical", "!Parallel", "!Pipelined", "!Nothing")
@@ -102,7 +108,7 @@ def read_files(paths: Sequence[Path]) -> Inputs:
     for path in paths:
         document = _document(path, inputs)
         file = validate_document(FileSchema, document)
-        inputs.notes += _unused_attributes(file.architecture, document.name)
+        inputs.notes += _find_unused_attributes(file.architecture, document.name)
         for section in SECTIONS:
             value = getattr(file, section)
             if value is None or value == []:
@@ -126,14 +132,14 @@ def _document(path: Path, inputs: Inputs) -> Document:
     if hyphened:
         inputs.notes.append(f"{name}: spelt as version 0.3 has it ({', '.join(hyphened[:3])}); read as 0.4")
     if octals:
-        pairs = ", ".join(f"{text} is {yaml11_number(text)}" for text in octals)
+        pairs = ", ".join(f"{text} is {parse_yaml11_number(text)}" for text in octals)
         inputs.notes.append(f"{name}: numbers with a leading 0 are octal, as YAML 1.1 has them: {pairs}")
     return document
 
 
-def _unused_attributes(node: NodeSchema | None, name: str) -> Iterator[str]:
+def _find_unused_attributes(node: NodeSchema | None, name: str) -> Iterator[str]:
     """Yield notes on attributes that the model does not know: they may be the energy estimator's."""
-    names = sorted({key for child in _nodes(node) for key in child.attributes.model_extra or ()})
+    names = sorted({key for child in _find_nodes(node) for key in child.attributes.model_extra or ()})
     keys = [field.alias or key for key, field in AttributesSchema.model_fields.items()]
     for key in names:
         matches = get_close_matches(key, keys, n=1, cutoff=_ALIKE)
@@ -143,11 +149,11 @@ def _unused_attributes(node: NodeSchema | None, name: str) -> Iterator[str]:
         yield f"{name}: attributes that the model does not use: {', '.join(names)}"
 
 
-def _nodes(node: NodeSchema | None) -> Iterator[NodeSchema]:
+def _find_nodes(node: NodeSchema | None) -> Iterator[NodeSchema]:
     if node is not None:
         yield node
         for child in (*node.nodes, *node.local, *node.subtree):
-            yield from _nodes(child)
+            yield from _find_nodes(child)
 
 
 class _Spellings:
@@ -165,29 +171,29 @@ class _Spellings:
     def read(self, node: yaml.Node | None) -> tuple[list[str], list[str]]:
         """Convert a tree; return the keys with hyphens, and the numbers with a leading 0."""
         if node is not None:
-            self._node(node)
+            self._respell_node(node)
         return sorted(self.hyphened), sorted(self.octals)
 
-    def _node(self, node: yaml.Node) -> None:
+    def _respell_node(self, node: yaml.Node) -> None:
         if isinstance(node, yaml.MappingNode):
-            self._mapping(node)
+            self._respell_mapping(node)
             return
         _check_tag(node, self.name)
         if isinstance(node, yaml.SequenceNode):
             for entry in node.value:
-                self._node(entry)
+                self._respell_node(entry)
         elif isinstance(node, yaml.ScalarNode) and re.fullmatch(r"[-+]?0[\d_]+", str(node.value)):
             node.tag = f"{_STANDARD}str"
-            if yaml11_number(str(node.value)) != node.value:
+            if parse_yaml11_number(str(node.value)) != node.value:
                 self.octals.add(str(node.value))
 
-    def _mapping(self, node: yaml.MappingNode) -> None:
+    def _respell_mapping(self, node: yaml.MappingNode) -> None:
         _keep_tag(node, self.name)
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode) and _OLD.fullmatch(str(key.value)):
                 self.hyphened.add(str(key.value))
                 key.value = str(key.value).replace("-", "_")
-            self._node(value)
+            self._respell_node(value)
 
 
 def _check_tag(node: yaml.Node, name: str) -> None:

@@ -53,7 +53,7 @@ class Sparse:
     computes: Computes
 
 
-def sparse(
+def count_sparse_actions(
     problem: Problem,
     traffic: Traffic,
     features: SparseFeatures,
@@ -79,7 +79,7 @@ def sparse(
         for (level, tensor), stored_tile in stored_tiles.items()
     }
     saved = _choose_savings(features, leaders, weights)
-    all_actions = {key: _stored_actions(traffic, stored_tiles, key) for key in stored_tiles}
+    all_actions = {key: _count_stored_actions(traffic, stored_tiles, key) for key in stored_tiles}
     for tensor, chain in enumerate(traffic.chains):
         _propagate(problem, traffic, tensor, [(level, saved, all_actions) for level in chain], options)
     _count_conversions(problem, traffic, features, all_actions)
@@ -102,7 +102,7 @@ def _choose_savings(
     ]
     for level, feature in ordered:
         leaders_of_feature = frozenset(leader for option in feature.options for leader in option.leaders)
-        for omission in _choose([leaders.omission(level, option) for option in feature.options], weights):
+        for omission in _choose([leaders.omit(level, option) for option in feature.options], weights):
             key = (omission.level, omission.tensor)
             is_skipping = np.full_like(omission.share, float(feature.is_skipping))
             if key in savings:
@@ -133,7 +133,7 @@ def _choose(omissions: list[Omission], weights: Mapping[TileKey, Numbers]) -> li
     ]
 
 
-def _stored_actions(
+def _count_stored_actions(
     traffic: Traffic, stored_tiles: Mapping[TileKey, StoredTile], key: TileKey
 ) -> LevelActions:
     """Return the accesses to stored data and to its metadata."""
@@ -171,7 +171,7 @@ def _propagate(
                 traffic,
                 (level, tensor),
                 all_actions,
-                _additional_saving(saving, outer),
+                _compute_additional_saving(saving, outer),
                 outer,
                 options,
             )
@@ -201,7 +201,7 @@ def _diminish(actions: LevelActions, share: Numbers, ranks: int, options: Option
         actions.format_fills.shrink(share, 1)
 
 
-def _additional_saving(saving: Saved, outer: Saved | None) -> Saved:
+def _compute_additional_saving(saving: Saved, outer: Saved | None) -> Saved:
     """Return the omissions of a level in addition to those of an outer level."""
     if outer is None:
         return saving
@@ -292,7 +292,7 @@ def count_computes(
 
     Of each operand, only the innermost omission in ``saved`` removes computes.
     """
-    innermost = {tensor: _innermost(traffic, saved, tensor) for tensor in problem.operands}
+    innermost = {tensor: _find_innermost(traffic, saved, tensor) for tensor in problem.operands}
     remaining = traffic.computes.astype(np.float64)
     gated = np.zeros_like(remaining)
     is_joint = options.joint == "exact" and have_counted_densities(problem, problem.operands)
@@ -309,7 +309,7 @@ def count_computes(
     if is_joint:
         return _count_joint(problem, traffic, features, innermost, remaining, gated)
     states = {
-        tensor: _probabilities(problem, traffic, features, innermost, tensor, options)
+        tensor: _compute_probabilities(problem, traffic, features, innermost, tensor, options)
         for tensor in problem.operands
     }
     return _divide_by_state(features, list(states.values()), remaining, gated)
@@ -344,13 +344,13 @@ def _count_joint(
     return Computes(actual + remaining, gated, nothing, absent)
 
 
-def _innermost(traffic: Traffic, saved: Mapping[tuple[int, int], Saved], tensor: int) -> Saved | None:
+def _find_innermost(traffic: Traffic, saved: Mapping[tuple[int, int], Saved], tensor: int) -> Saved | None:
     """Return the omission at the innermost level that omits reads of an operand."""
     levels = [level for level in traffic.chains[tensor] if (level, tensor) in saved]
     return saved[levels[-1], tensor] if levels else None
 
 
-def _probabilities(
+def _compute_probabilities(
     problem: Problem,
     traffic: Traffic,
     features: SparseFeatures,

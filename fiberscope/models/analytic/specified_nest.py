@@ -135,11 +135,13 @@ def read_nest(specification: Specification, shapes: Mapping[str, int]) -> Specif
             determines.
     """
     if len(specification.einsums) != 1 or specification.iteration is not None:
-        raise _refusal(specification, f"it is a cascade of {len(specification.einsums)} Einsums, not one")
+        raise _make_refusal(
+            specification, f"it is a cascade of {len(specification.einsums)} Einsums, not one"
+        )
     einsum = specification.einsums[0]
-    operands = _operands(specification, einsum)
-    loops = tuple(_loops(specification, einsum, shapes))
-    levels, depths = _levels(specification, einsum, loops)
+    operands = _find_operands(specification, einsum)
+    loops = tuple(_list_loops(specification, einsum, shapes))
+    levels, depths = _list_levels(specification, einsum, loops)
     nest = SpecifiedNest(specification, einsum, operands, loops, levels, depths)
     for level in range(len(levels)):
         _check_loops(nest, level)
@@ -147,11 +149,11 @@ def read_nest(specification: Specification, shapes: Mapping[str, int]) -> Specif
     return nest
 
 
-def _refusal(specification: Specification, reason: str) -> InputError:
+def _make_refusal(specification: Specification, reason: str) -> InputError:
     return InputError(f"{specification.name} is no nest of loops with levels: {reason}")
 
 
-def _operands(specification: Specification, einsum: Einsum) -> tuple[str, str]:
+def _find_operands(specification: Specification, einsum: Einsum) -> tuple[str, str]:
     """Return the two factors."""
     equation = einsum.equation
     if isinstance(equation, Equation) and isinstance(equation.expression, Operation):
@@ -160,7 +162,7 @@ def _operands(specification: Specification, einsum: Einsum) -> tuple[str, str]:
             a, b = factors
             if isinstance(a, Access) and isinstance(b, Access) and _is_matrix_product(equation, a, b):
                 return a.tensor, b.tensor
-    raise _refusal(specification, f"{equation.text} is no product of two matrices")
+    raise _make_refusal(specification, f"{equation.text} is no product of two matrices")
 
 
 def _is_matrix_product(equation: Equation, a: Access, b: Access) -> bool:
@@ -171,15 +173,15 @@ def _is_matrix_product(equation: Equation, a: Access, b: Access) -> bool:
     return has_plain_indices and all(len(pair) == 1 for pair in pairs) and len(set.union(*ranks)) == 3
 
 
-def _loops(specification: Specification, einsum: Einsum, shapes: Mapping[str, int]) -> Iterator[Loop]:
+def _list_loops(specification: Specification, einsum: Einsum, shapes: Mapping[str, int]) -> Iterator[Loop]:
     """Yield the loops with their bounds, outermost first."""
     extents = {rank: (rank, shapes[rank]) for rank in einsum.ranks}
     for partition in einsum.partitioning:
         if not isinstance(partition, Split) or not all(
             isinstance(directive, UniformShape) for directive in partition.directives
         ):
-            raise _refusal(specification, "it flattens ranks, or cuts them by elements and not by shape")
-        bounds = _bounds(specification, partition, shapes[partition.rank])
+            raise _make_refusal(specification, "it flattens ranks, or cuts them by elements and not by shape")
+        bounds = _compute_bounds(specification, partition, shapes[partition.rank])
         extents |= {
             name: (partition.rank, bound) for name, bound in zip(partition.names, bounds, strict=True)
         }
@@ -188,7 +190,7 @@ def _loops(specification: Specification, einsum: Einsum, shapes: Mapping[str, in
         yield Loop(name, *extents[name], name in space)
 
 
-def _bounds(specification: Specification, split: Split, shape: int) -> list[int]:
+def _compute_bounds(specification: Specification, split: Split, shape: int) -> list[int]:
     """Return the bounds of the pieces of a rank, outermost first; a piece ends at the end of the rank."""
     sizes = [
         directive.size
@@ -196,11 +198,13 @@ def _bounds(specification: Specification, split: Split, shape: int) -> list[int]
         if isinstance(directive, UniformShape) and directive.size
     ]
     if len(sizes) < len(split.directives) or any(outer % inner for outer, inner in pairwise(sizes)):
-        raise _refusal(specification, f"the pieces of {split.rank} are no multiples of each other: {sizes}")
+        raise _make_refusal(
+            specification, f"the pieces of {split.rank} are no multiples of each other: {sizes}"
+        )
     return [-(-min(outer, shape) // inner) for outer, inner in pairwise([shape, *sizes, 1])]
 
 
-def _levels(
+def _list_levels(
     specification: Specification, einsum: Einsum, loops: Sequence[Loop]
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return memory and the buffets, each inside of the innermost loop that evicts its data."""
@@ -210,12 +214,12 @@ def _levels(
     for binding in einsum.bindings.storage:
         kind = components[binding.component].kind
         if kind == "Cache":
-            raise _refusal(specification, f"no loop determines what its cache {binding.component} holds")
+            raise _make_refusal(specification, f"no loop determines what its cache {binding.component} holds")
         depth = names.index(binding.evict_on) + 1 if binding.evict_on in names else 0
         depths[binding.component] = max(depth, depths.get(binding.component, 0))
     levels = sorted(depths, key=depths.__getitem__)
     if not levels or components[levels[0]].kind != "DRAM" or len(set(depths.values())) < len(depths):
-        raise _refusal(specification, "it needs a memory, and buffers inside of different loops")
+        raise _make_refusal(specification, "it needs a memory, and buffers inside of different loops")
     return tuple(levels), tuple(depths[name] for name in levels)
 
 
@@ -225,7 +229,9 @@ def _check_loops(nest: SpecifiedNest, level: int) -> None:
     is_spatial = [loop.is_spatial for loop in loops]
     if len({loop.dimension for loop in loops}) < len(loops) or is_spatial != sorted(is_spatial):
         loop_names = ", ".join(loop.name for loop in loops)
-        raise _refusal(nest.specification, f"nothing is held between the loops {loop_names} inside of {name}")
+        raise _make_refusal(
+            nest.specification, f"nothing is held between the loops {loop_names} inside of {name}"
+        )
 
 
 def _check_eviction(nest: SpecifiedNest, level: int) -> None:
@@ -241,4 +247,4 @@ def _check_eviction(nest: SpecifiedNest, level: int) -> None:
                 reason = (
                     f"{binding.component} evicts {name} on {binding.evict_on}, and {evicting_loop} moves it"
                 )
-                raise _refusal(nest.specification, reason)
+                raise _make_refusal(nest.specification, reason)

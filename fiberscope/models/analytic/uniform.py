@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fiberscope.models.analytic.arrays import Integers, Numbers
-from fiberscope.models.analytic.density import Density, Tile, elements_of, round_products, tiles_of
+from fiberscope.models.analytic.density import Density, Tile, count_elements, count_tiles, round_products
 
 _FACTORS = 256  # largest number of factors in a product; for more, factorials are approximated
 _DEVIATIONS = 40.0  # standard deviations from the mean, beyond which probabilities underflow
@@ -43,39 +43,39 @@ class Uniform(Density):
 
     def expected(self, tile: Tile) -> Numbers:
         """Return the mean number of nonzeros in a tile, n r / N."""
-        return np.asarray(elements_of(tile) * (self.nonzeros / self.elements), np.float64)
+        return np.asarray(count_elements(tile) * (self.nonzeros / self.elements), np.float64)
 
     def probability_empty(self, tile: Tile) -> Numbers:
         """Return C(N - r, n) / C(N, n); 0 if a tile has more elements than the tensor has zeros."""
-        draws = elements_of(tile)
+        draws = count_elements(tile)
         if draws.ndim == self.nonzeros.ndim == 0:
-            return _cached_probability_none(self.elements, int(self.nonzeros), int(draws))
-        return probability_none(self.elements, self.nonzeros, draws)
+            return _compute_one_probability_none(self.elements, int(self.nonzeros), int(draws))
+        return compute_probability_none(self.elements, self.nonzeros, draws)
 
     def minimum(self, tile: Tile) -> Integers:
         """Return the nonzeros that do not fit outside of the tile."""
-        return np.asarray(np.maximum(0, elements_of(tile) + self.nonzeros - self.elements))
+        return np.asarray(np.maximum(0, count_elements(tile) + self.nonzeros - self.elements))
 
     def maximum(self, tile: Tile) -> Integers:
         """Return the number of nonzeros, or the size of a smaller tile."""
-        return np.asarray(np.minimum(elements_of(tile), self.nonzeros))
+        return np.asarray(np.minimum(count_elements(tile), self.nonzeros))
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Integers:
         """Return the number of tiles, or of nonzeros if the parent has fewer."""
-        return np.minimum(tiles_of(parent, tile), self.maximum(parent))
+        return np.minimum(count_tiles(parent, tile), self.maximum(parent))
 
     def distribution(self, tile: Sequence[int]) -> tuple[Integers, Numbers]:
         """Return the hypergeometric distribution."""
-        return hypergeometric(self.elements, int(self.nonzeros), int(elements_of(tile)))
+        return compute_hypergeometric(self.elements, int(self.nonzeros), int(count_elements(tile)))
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Uniform:
         """Return a uniform density of the parent's nonzeros; ``density`` is that of the mean occupancy."""
         extents = [int(np.asarray(extent)) for extent in parent]
-        share = float(np.mean(np.asarray(occupancy))) / int(elements_of(extents))
+        share = float(np.mean(np.asarray(occupancy))) / int(count_elements(extents))
         return Uniform(extents, share, occupancy)
 
 
-def probability_none(elements: ArrayLike, nonzeros: ArrayLike, draws: ArrayLike) -> Numbers:
+def compute_probability_none(elements: ArrayLike, nonzeros: ArrayLike, draws: ArrayLike) -> Numbers:
     """Return the probability that ``draws`` elements contain no nonzero: C(N - r, n) / C(N, n).
 
     The formula is symmetric in draws and nonzeros, so the smaller number gives the number of factors. For
@@ -101,9 +101,9 @@ def probability_none(elements: ArrayLike, nonzeros: ArrayLike, draws: ArrayLike)
 
 
 @lru_cache(maxsize=1 << 16)
-def _cached_probability_none(elements: int, nonzeros: int, draws: int) -> Numbers:
+def _compute_one_probability_none(elements: int, nonzeros: int, draws: int) -> Numbers:
     """Return the probability for one tile, cached because mappings repeat tiles."""
-    return probability_none(elements, nonzeros, draws)
+    return compute_probability_none(elements, nonzeros, draws)
 
 
 def _multiply_factors(total: Numbers, fewer: Numbers, larger: Numbers) -> Numbers:
@@ -118,34 +118,41 @@ def _multiply_factors(total: Numbers, fewer: Numbers, larger: Numbers) -> Number
 def _apply_stirling(total: Numbers, fewer: Numbers, larger: Numbers) -> Numbers:
     """Return the probability by Stirling's series of x! for x = N - r, N - n, N, N - r - n."""
     few_share, more_share, sum_share = fewer / total, larger / total, (fewer + larger) / total
-    leading = total * (_nonlinear_part(few_share) + _nonlinear_part(more_share) - _nonlinear_part(sum_share))
+    leading = total * (
+        _compute_nonlinear_part(few_share)
+        + _compute_nonlinear_part(more_share)
+        - _compute_nonlinear_part(sum_share)
+    )
     corrections = (
-        _series(total - fewer) + _series(total - larger) - _series(total) - _series(total - fewer - larger)
+        _evaluate_series(total - fewer)
+        + _evaluate_series(total - larger)
+        - _evaluate_series(total)
+        - _evaluate_series(total - fewer - larger)
     )
     return np.exp(leading + corrections)
 
 
-def _nonlinear_part(share: Numbers) -> Numbers:
+def _compute_nonlinear_part(share: Numbers) -> Numbers:
     """Return (1 - x) ln(1 - x) + x, the part of x ln x beyond first order."""
     remaining = np.where(share < 1.0, 1.0 - share, 1.0)
     powers = share * share * (0.5 + share / 6.0 + share * share / 12.0 + share**3 / 20.0)
     return np.where(share < 1e-3, powers, np.where(share < 1.0, remaining * np.log(remaining) + share, 1.0))
 
 
-def _series(number: Numbers) -> Numbers:
+def _evaluate_series(number: Numbers) -> Numbers:
     """Return ln x! - (x ln x - x) by its series."""
     least = np.maximum(number, 1.0)
     return 0.5 * np.log(least) + 1.0 / (12.0 * least) - 1.0 / (360.0 * least**3)
 
 
-def hypergeometric(elements: int, nonzeros: int, draws: int) -> tuple[Integers, Numbers]:
+def compute_hypergeometric(elements: int, nonzeros: int, draws: int) -> tuple[Integers, Numbers]:
     """Return the possible occupancies of ``draws`` elements, and their probabilities.
 
     Each probability follows from its neighbour, from the mode outwards, so that no factorial is needed and
     the sum is 1. Occupancies whose probability underflows are left out.
 
     Args:
-        elements, nonzeros, draws: the single numbers N, r and n of ``probability_none``.
+        elements, nonzeros, draws: the single numbers N, r and n of ``compute_probability_none``.
     """
     least, greatest = max(0, draws + nonzeros - elements), min(draws, nonzeros)
     mode = (draws + 1) * (nonzeros + 1) // (elements + 2)
@@ -181,7 +188,7 @@ class FixedStructured(Density):
 
     def expected(self, tile: Tile) -> Numbers:
         """Return the number of nonzeros in a tile before rounding, n d."""
-        return round_products(elements_of(tile) * self._share)
+        return round_products(count_elements(tile) * self._share)
 
     def probability_empty(self, tile: Tile) -> Numbers:
         """Return 1 - n d if a tile has less than one nonzero, else 0."""
@@ -197,7 +204,7 @@ class FixedStructured(Density):
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Integers:
         """Return the number of tiles, or of nonzeros if the parent has fewer."""
-        return np.minimum(tiles_of(parent, tile), self.maximum(parent))
+        return np.minimum(count_tiles(parent, tile), self.maximum(parent))
 
     def distribution(self, tile: Sequence[int]) -> tuple[Integers, Numbers]:
         """Return one or two neighbouring occupancies."""
@@ -211,4 +218,4 @@ class FixedStructured(Density):
     def inside(self, parent: Tile, occupancy: ArrayLike) -> FixedStructured:
         """Return a density with the parent's nonzeros in fixed shares of its tiles."""
         extents = [int(np.asarray(extent)) for extent in parent]
-        return FixedStructured(extents, np.asarray(occupancy) / int(elements_of(extents)))
+        return FixedStructured(extents, np.asarray(occupancy) / int(count_elements(extents)))

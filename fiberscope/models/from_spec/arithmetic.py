@@ -10,7 +10,7 @@ from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.operations import BINARY
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.models.graphs.netlist import Node
-from fiberscope.models.trace.reference import accumulates
+from fiberscope.models.trace.reference import has_reduction
 from fiberscope.models.trace.specification import OPERATORS, Einsum, Specification
 from fiberscope.sim import Component
 
@@ -42,7 +42,7 @@ class StageArithmetic:
         """Return the arithmetic of an Einsum of the specification; the Einsum must be no alias."""
         empty = {name: tensor.empty for name, tensor in specification.tensors.items()}
         output_empty = empty[einsum.output]
-        adds = accumulates(einsum)
+        adds = has_reduction(einsum)
         copies_equal = not adds and set(einsum.ranks) > set(einsum.computed.output.ranks)
         is_standard = dict(einsum.operators) == OPERATORS and not any(empty.values()) and not copies_equal
         return cls(SECOND if copies_equal else einsum.operators["+"], adds, output_empty, empty, is_standard)

@@ -11,7 +11,7 @@ from fiberscope.models.from_spec.operands import prepare_loops
 from fiberscope.models.from_spec.rounds import round_begins
 from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage, stages_of
-from fiberscope.models.trace.evaluate import next_inputs
+from fiberscope.models.trace.evaluate import select_next_inputs
 from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.fibertree import FiberTree
@@ -54,7 +54,7 @@ def graphs_of(
     sources = dict.fromkeys(trees, "")
     for stage in stages:
         if stage.einsums[0].name in begins:
-            trees |= next_inputs(specification, trees)
+            trees |= select_next_inputs(specification, trees)
             assert specification.iteration is not None  # it has rounds
             sources |= {name: sources[source] for name, source in specification.iteration.carry.items()}
         by_coordinate = banked and bool(stage.outer)

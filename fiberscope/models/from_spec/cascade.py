@@ -12,8 +12,8 @@ from fiberscope.accelerators.problem_settings import SECTION
 from fiberscope.models.from_spec.plain_einsums import plain_einsums
 from fiberscope.models.from_spec.rounds import round_begins, unrolled
 from fiberscope.models.trace.api import Prepared, prepare
-from fiberscope.models.trace.evaluate import CascadeRun, next_inputs, run
-from fiberscope.models.trace.operands import tree_to_tensor
+from fiberscope.models.trace.evaluate import CascadeRun, run, select_next_inputs
+from fiberscope.models.trace.operands import convert_tree
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.specification import Einsum, Specification
@@ -132,7 +132,7 @@ class Cascade(Problem):
         error, overflows, terms, reads = 0.0, 0, 0, 0
         for einsum in specification.einsums:
             if einsum.name in begins:
-                tensors |= next_inputs(specification, tensors)
+                tensors |= select_next_inputs(specification, tensors)
             output = answer.outputs.get(einsum.name)
             if output is None:
                 tensors[einsum.output] = self._evaluate(specification, einsum, tensors)
@@ -156,7 +156,7 @@ class Cascade(Problem):
     def solution(self, answer: CascadeOutputs) -> SparseTensor:
         """Return the output of the last Einsum, with its ranks in the declared order."""
         last_einsum = answer.specification.einsums[-1]
-        return tree_to_tensor(
+        return convert_tree(
             answer.outputs[last_einsum.name], answer.specification.tensors[last_einsum.output].ranks
         )
 

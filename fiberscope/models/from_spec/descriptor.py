@@ -37,10 +37,10 @@ from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.from_spec.units import units_in, user_part
 from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS
-from fiberscope.models.trace.area import chip_parts
+from fiberscope.models.trace.area import price_chip_parts
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.memory_entries import DRAM_ONLY
-from fiberscope.models.trace.source import format_position, shipped_file
+from fiberscope.models.trace.source import find_shipped_file, format_position
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
 from fiberscope.sim.names import family_name
@@ -65,7 +65,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         ConfigurationError: the specification cannot be read, or no machine can be built from it.
     """
     file = name.removeprefix(PREFIX)
-    shipped = shipped_file(file)
+    shipped = find_shipped_file(file)
     return _describe_shipped(file, shipped, shipped.stat().st_mtime_ns) if shipped else _describe(file)
 
 
@@ -107,7 +107,7 @@ def _describe(file: str) -> Accelerator[Any]:
         parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[name] for unit, name in units.items()}},
         own=_user_parts(drafted, outline, units),
         costs=DEFAULTS.with_name("costs.yaml"),
-        chip_parts=lambda model: chip_parts(model.specification),
+        chip_parts=lambda model: price_chip_parts(model.specification),
         chosen=lambda model: describe_instances(model.cascade_stages),
         unmoved=MappedMachine.unmoved,
         stage_begins=MappedMachine.stage_begins,

@@ -41,7 +41,7 @@ from fiberscope.models.graphs.compiler.terms import (
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.trace.levels import output_levels
+from fiberscope.models.trace.levels import build_output_levels
 from fiberscope.models.trace.plan import uses_of
 from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.canonical import Integers
@@ -125,7 +125,7 @@ class _Lowering:
         uses = uses_of(plan.equation.output, tensor.ranks)
         return {
             **read,
-            output: tuple(level.rank.name for level in output_levels(plan, uses, tensor.empty) if uses),
+            output: tuple(level.rank.name for level in build_output_levels(plan, uses, tensor.empty) if uses),
         }
 
     def _add_loop(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:

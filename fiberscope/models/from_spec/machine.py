@@ -24,8 +24,8 @@ from fiberscope.models.trace.memory_entries import (
     DRAM_ONLY,
     OTHER_ORDER,
     MemoryEntry,
-    least_bytes,
-    unmoved_tensors,
+    count_least_bytes,
+    find_unmoved_tensors,
 )
 from fiberscope.models.trace.specification import Component as Unit
 from fiberscope.models.trace.specification import Specification
@@ -173,7 +173,7 @@ class MappedMachine(MappedComposition):
 
         Results count only after a call of ``result``: their sizes are unknown before.
         """
-        return least_bytes(first_round(self.specification), self._trees)
+        return count_least_bytes(first_round(self.specification), self._trees)
 
     def unmoved(self) -> dict[str, str]:
         """Return the tensors and ranks that are bound to memory but not moved, each with the reason."""
@@ -193,7 +193,7 @@ class MappedMachine(MappedComposition):
                 return "a merger hands it over"
             return OTHER_ORDER if (entry.tensor, entry.format.rank_order) not in orders else NO_BLOCK
 
-        return unmoved_tensors(first_round(self.specification), reason)
+        return find_unmoved_tensors(first_round(self.specification), reason)
 
     def stage_begins(self) -> dict[str, int]:
         """Return the cycle of the core in which each stage begins, by name of its Einsum.

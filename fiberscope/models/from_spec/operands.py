@@ -23,7 +23,7 @@ from fiberscope.models.from_spec.projections import LookUp, lookups_of
 from fiberscope.models.from_spec.stages import refuse, skipped_loops
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import StoredTensor, store
-from fiberscope.models.trace.evaluate import operand_of
+from fiberscope.models.trace.evaluate import rename_operand
 from fiberscope.models.trace.plan import LoopPlan, rank_shapes
 from fiberscope.models.trace.prepare import Operand, prepare, rename_ranks
 from fiberscope.models.trace.specification import Einsum, Specification, Split, UniformOccupancy
@@ -77,7 +77,7 @@ def prepare_loops(
         message = f"{rank} is partitioned as {handed}, which a merger computes while the loops run"
         raise refuse(specification, f"{einsum.name}: {message}")
     plan = LoopPlan(einsum, rank_shapes(specification, einsum, trees))
-    operands = [operand_of(specification, access, trees) for access in accesses(plan.equation.expression)]
+    operands = [rename_operand(specification, access, trees) for access in accesses(plan.equation.expression)]
     unpartitioned = _leave_unpartitioned(plan, operands)
     prepare(plan, operands)
     tensors: dict[str, StoredTensor] = {}

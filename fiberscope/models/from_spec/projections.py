@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from fiberscope.models.trace.codes import NO_WINDOW
-from fiberscope.models.trace.levels import scanned_ranks, window_of
+from fiberscope.models.trace.levels import find_scanned_ranks, find_window
 from fiberscope.models.trace.plan import LoopPlan
-from fiberscope.models.trace.prepare import Operand, depth_of
+from fiberscope.models.trace.prepare import Operand, find_depth
 from fiberscope.workloads.expressions.expression import Index
 
 
@@ -111,13 +111,13 @@ def count_of(plan: LoopPlan, loop: str) -> Count | None:
         plan: plan of the Einsum's loops.
         loop: name of the loop.
     """
-    window = window_of(plan, loop)
+    window = find_window(plan, loop)
     step = max(1, plan.piece_size(loop))
     if window == NO_WINDOW:
         return Count(plan.shape(loop), step, "", 0) if plan.leader(loop) is None else None
     pieces = plan.loops[window]
     piece = plan.piece_size(pieces)
-    outer = window_of(plan, pieces)
+    outer = find_window(plan, pieces)
     fits_outer = outer == NO_WINDOW or plan.piece_size(plan.loops[outer]) % max(1, piece) == 0
     return (
         Count(plan.shape(loop), step, pieces, piece) if piece and piece % step == 0 and fits_outer else None
@@ -132,8 +132,8 @@ def lookups_of(plan: LoopPlan, operand: Operand) -> tuple[LookUp, ...]:
         operand: the prepared operand.
     """
     lookups: list[LookUp] = []
-    for rank, scanned in scanned_ranks(plan, operand).items():
-        use, depth = operand.use(rank), depth_of(plan, operand, rank)
+    for rank, scanned in find_scanned_ranks(plan, operand).items():
+        use, depth = operand.use(rank), find_depth(plan, operand, rank)
         plain = use is None or use.is_plain
         loop = plan.loops[depth] if depth >= 0 else ""
         if not (scanned and plain) or any(lookup.loop == loop for lookup in lookups):

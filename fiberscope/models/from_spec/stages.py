@@ -14,7 +14,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.hw.streams.operations import BINARY
 from fiberscope.models.from_spec import PREFIX
 from fiberscope.models.from_spec.lanes import lane_loops, register_entries
-from fiberscope.models.trace.model import blocks
+from fiberscope.models.trace.model import group_blocks
 from fiberscope.models.trace.specification import Component, Einsum, Specification, Stamp
 from fiberscope.workloads.expressions.expression import accesses
 
@@ -91,7 +91,7 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
         _check_einsum(specification, einsum)
     by_name = {einsum.name: einsum for einsum in specification.einsums}
     stages: list[Stage] = []
-    for names in blocks(specification.einsums):  # only Einsums of one block can share a stage
+    for names in group_blocks(specification.einsums):  # only Einsums of one block can share a stage
         remaining = [by_name[name] for name in names]
         while remaining:
             stage = _first_stage(specification, remaining, lanes)

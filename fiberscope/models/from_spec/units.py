@@ -17,7 +17,7 @@ from fiberscope.hw.streams.operations import BINARY
 from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage, stages_of
 from fiberscope.models.graphs.netlist import Node
-from fiberscope.models.trace.reference import accumulates
+from fiberscope.models.trace.reference import has_reduction
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Component, SimulationError
 from fiberscope.workloads.errors import nearest
@@ -70,7 +70,7 @@ def shared_units(specification: Specification) -> set[str]:
         operations = Counter(
             einsum.operators.get(operator, operator) for operator in operators_of(einsum.computed.expression)
         )
-        operations[ADDS] += accumulates(einsum)
+        operations[ADDS] += has_reduction(einsum)
         for binding in einsum.bindings.compute:
             counts[einsum.name, binding.component] += operations[binding.operation]
     return {component for (_einsum, component), count in counts.items() if count > 1}

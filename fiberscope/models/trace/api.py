@@ -27,14 +27,14 @@ from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.operands import (
     MATRIX,
     CascadeOperand,
+    add_ranks,
     as_factors,
+    build_operand_trees,
     check_names,
+    find_matrix_ranks,
+    list_operand_names,
+    list_problem_inputs,
     load_operands,
-    matrix_ranks,
-    operand_names,
-    operand_trees,
-    problem_inputs,
-    with_ranks,
 )
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.report import ModelledRun, ProblemAnswer, report
@@ -129,7 +129,7 @@ class Prepared:
         specification = self.specification
         declared = {name: tensor.ranks for name, tensor in specification.tensors.items()}
         output = declared[specification.einsums[-1].output]
-        return operand_trees(self.operands.values(), declared, output, specification.shapes)
+        return build_operand_trees(self.operands.values(), declared, output, specification.shapes)
 
     def evaluate(self) -> ModelledRun:
         """Run the cascade, and return its counts, energies and verification.
@@ -217,7 +217,7 @@ def prepare(
     Raises:
         ConfigurationError, WorkloadError, InputError: as ``model``.
     """
-    options, remaining_settings = _options(settings or {})
+    options, remaining_settings = _split_settings(settings or {})
     spec_draft, maker = _read_draft(specification, remaining_settings)
     if options.functional_cache:
         _check_cache(specification, spec_draft)
@@ -246,7 +246,7 @@ def _count_cached(spec_draft: Draft, prepared: Prepared) -> CachedTraffic:
     assert spec_draft.machine is not None
     kind, configuration = spec_draft.machine
     assert kind.cached is not None
-    return kind.cached(configuration, *_factors(spec_draft, prepared.operands))
+    return kind.cached(configuration, *_orient_factors(spec_draft, prepared.operands))
 
 
 def _prepare_operands(
@@ -260,11 +260,12 @@ def _prepare_operands(
     progress: Progress,
 ) -> Prepared:
     """Load the operands, and choose the symbols that depend on them."""
-    outline = spec_draft.complete(_placeholders(spec_draft))  # reports errors before operands are loaded
+    # Reports errors before operands are loaded
+    outline = spec_draft.complete(_choose_placeholders(spec_draft))
     declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
     by_name, ranks = without_ranks(tensors, {name: declared[name] for name in outline.inputs})
-    names = operand_names(factors, by_name)
-    if names == ("A",) and _multiplies_matrices(outline):
+    names = list_operand_names(factors, by_name)
+    if names == ("A",) and _is_matrix_product(outline):
         factors, by_name, names = (by_name["A"],), {}, ("A", "B")
     if maker is not None and factors and set(maker.kind.inputs) == set(outline.inputs):
         a, b = (*factors, None)[:2]
@@ -277,19 +278,19 @@ def _prepare_operands(
     operands = load_operands(factors, by_name, exact, report_loading, ranks)
     output = declared[outline.einsums[-1].output]
     operands = as_factors(operands, declared, output)
-    operands = with_ranks(operands, declared, output) if by_name else operands
+    operands = add_ranks(operands, declared, output) if by_name else operands
     if not spec_draft.missing:
-        return Prepared(outline, operands, options, roots_of(spec_draft.source, options.energies))
+        return Prepared(outline, operands, options, list_roots(spec_draft.source, options.energies))
     if not all(operand.factor for operand in operands.values()):
         return Prepared(
-            spec_draft.complete(), operands, options, roots_of(spec_draft.source, options.energies)
+            spec_draft.complete(), operands, options, list_roots(spec_draft.source, options.energies)
         )
     symbols, choices = _choose_symbols(spec_draft, operands)
-    roots = roots_of(spec_draft.source, options.energies)
+    roots = list_roots(spec_draft.source, options.energies)
     return Prepared(spec_draft.with_symbols(symbols), operands, options, roots, choices)
 
 
-def _multiplies_matrices(outline: Specification) -> bool:
+def _is_matrix_product(outline: Specification) -> bool:
     """Return whether a cascade reads two matrices A and B, so that A alone stands for both."""
     ranks = {name: len(outline.tensors[name].ranks) for name in outline.inputs}
     return ranks == {"A": MATRIX, "B": MATRIX}
@@ -301,15 +302,17 @@ def _prepare_problem(spec_draft: Draft, problem: Problem, options: Options) -> P
     assert spec_draft.machine is not None
     kind, configuration = spec_draft.machine
     symbols, choices = (
-        _symbols(kind, configuration, problem.machine_inputs()) if spec_draft.missing else ({}, ())
+        _choose_machine_symbols(kind, configuration, problem.machine_inputs())
+        if spec_draft.missing
+        else ({}, ())
     )
-    roots = roots_of(spec_draft.source, options.energies)
+    roots = list_roots(spec_draft.source, options.energies)
     return Prepared(
-        spec_draft.with_symbols(symbols), problem_inputs(problem), options, roots, choices, problem
+        spec_draft.with_symbols(symbols), list_problem_inputs(problem), options, roots, choices, problem
     )
 
 
-def roots_of(specification: SpecificationText, energies: str | None = None) -> Roots:
+def list_roots(specification: SpecificationText, energies: str | None = None) -> Roots:
     """Return the roots of a run's sources: model, machine, specification file, and energy table.
 
     Args:
@@ -335,8 +338,8 @@ def load_outline(name: str, settings: Mapping[str, object]) -> Specification:
     Raises:
         ConfigurationError: as ``model``.
     """
-    spec_draft, _maker = _read_draft(name, _options(settings)[1])
-    return spec_draft.complete(_placeholders(spec_draft))
+    spec_draft, _maker = _read_draft(name, _split_settings(settings)[1])
+    return spec_draft.complete(_choose_placeholders(spec_draft))
 
 
 def _read_draft(name: str, settings: Mapping[str, object]) -> tuple[Draft, ProblemMaker | None]:
@@ -351,12 +354,12 @@ def _read_draft(name: str, settings: Mapping[str, object]) -> tuple[Draft, Probl
     return spec_draft, maker if maker.kind.inputs else None
 
 
-def _placeholders(spec_draft: Draft) -> dict[str, float]:
+def _choose_placeholders(spec_draft: Draft) -> dict[str, float]:
     """Return sizes for the symbols that a machine chooses for its operands."""
     return dict.fromkeys(spec_draft.missing, LARGEST_SIZE) if spec_draft.machine else {}
 
 
-def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]]:
+def _split_settings(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]]:
     """Split settings into the options of the model and the other settings."""
     option_values = {key: value for key, value in settings.items() if key in Options.model_fields}
     entries = {key: Entry.wrap(value) for key, value in option_values.items()}
@@ -370,15 +373,15 @@ def _choose_symbols(
     """Return the symbols that the machine chooses for its operands, and descriptions of the choices."""
     assert spec_draft.machine is not None  # else all symbols have values
     kind, configuration = spec_draft.machine
-    return _symbols(kind, configuration, _factors(spec_draft, operands))
+    return _choose_machine_symbols(kind, configuration, _orient_factors(spec_draft, operands))
 
 
-def _factors(spec_draft: Draft, operands: Mapping[str, CascadeOperand]) -> Sequence[CsrArray]:
+def _orient_factors(spec_draft: Draft, operands: Mapping[str, CascadeOperand]) -> Sequence[CsrArray]:
     """Return A and B in the orientation of the machine."""
     return [_factor(operands[name], spec_draft, is_left=name == "A") for name in ("A", "B")]
 
 
-def _symbols(
+def _choose_machine_symbols(
     accelerator: Accelerator[Any], configuration: Configuration, matrices: Sequence[CsrArray]
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
     """Return the symbols that the machine chooses, and descriptions; the machine's tiles are chosen first."""
@@ -389,6 +392,6 @@ def _factor(operand: CascadeOperand, spec_draft: Draft, *, is_left: bool) -> Csr
     """Return an operand as a matrix whose rows (of A) or columns (of B) are those of the product."""
     declared = spec_draft.cascade.declared
     output = declared[spec_draft.cascade.last_output]
-    rows, _columns = matrix_ranks(operand, declared[operand.name], output)
+    rows, _columns = find_matrix_ranks(operand, declared[operand.name], output)
     matrix = operand.workload.matrix
     return matrix if (rows in output) == is_left else canonical(matrix.T, operand.name)

@@ -15,7 +15,7 @@ COSTS = Path(__file__).parent / "costs.yaml"
 ATTRIBUTES = ("width", "depth", "inputs", "radix")
 
 
-def chip_parts(specification: Specification) -> ChipParts:
+def price_chip_parts(specification: Specification) -> ChipParts:
     """Return the number of instances of each component on the chip, and the price of an instance.
 
     DRAM is not on the chip. The price is None if an attribute that it needs has no bound, or if the file of
@@ -23,7 +23,7 @@ def chip_parts(specification: Specification) -> ChipParts:
     last of them.
     """
     return {
-        name: (component.all_instances, _part(component))
+        name: (component.all_instances, _price_part(component))
         for name, component in dict(_on_chip(specification)).items()
     }
 
@@ -37,7 +37,7 @@ def _on_chip(specification: Specification) -> Iterator[tuple[str, Component]]:
         )
 
 
-def _part(component: Component) -> PartCosts | None:
+def _price_part(component: Component) -> PartCosts | None:
     """Return the price of one instance; None if a required attribute has no bound, or without an entry."""
     attributes = {name: getattr(component, name) for name in ATTRIBUTES}
     # such as ``Compute.mul``: of several operations, the first determines the price

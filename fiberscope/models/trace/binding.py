@@ -159,20 +159,20 @@ class BindingReader:
 
     def _bind(self, component: Component, schema: BindingSchema, collected: _Collected, path: Path) -> None:
         if component.kind in ("DRAM", "Cache", "Buffet"):
-            collected.storage += self._storage(component, schema, path)
+            collected.storage += self._read_storage(component, schema, path)
         elif component.kind == "Intersector":
-            collected.intersectors.append(self._intersector(component, schema, path))
+            collected.intersectors.append(self._read_intersector(component, schema, path))
         elif component.kind == "Merger":
-            collected.mergers.append(self._merger(component, schema, path))
+            collected.mergers.append(self._read_merger(component, schema, path))
         elif component.kind == "Compute":
             collected.compute.append(self._compute(component, str(schema.op), path))
         else:
             self._check_loop(str(schema.rank), (*path, "rank"))
             collected.sequencers.append(SequencerBinding(component.name, str(schema.rank)))
 
-    def _storage(self, component: Component, schema: BindingSchema, path: Path) -> list[StorageBinding]:
+    def _read_storage(self, component: Component, schema: BindingSchema, path: Path) -> list[StorageBinding]:
         """Return the binding of a store; an eager one becomes a binding for each kind of entries below."""
-        tensor = self._tensor(schema, path)
+        tensor = self._read_tensor(schema, path)
         tensor_format = self._format(tensor, schema, path)
         rank = str(schema.rank)
         if rank not in tensor_format.ranks:
@@ -204,7 +204,7 @@ class BindingReader:
             )
         return bindings
 
-    def _tensor(self, schema: BindingSchema, path: Path) -> Tensor:
+    def _read_tensor(self, schema: BindingSchema, path: Path) -> Tensor:
         tensors = {self.einsum.output, *self.einsum.inputs}
         if schema.tensor not in tensors:
             message = (
@@ -242,7 +242,9 @@ class BindingReader:
             message = f"{self.einsum.name} has no loop {rank}; {nearest(rank, ranks)}"
             raise self.document.error(path, message)
 
-    def _intersector(self, component: Component, schema: BindingSchema, path: Path) -> IntersectorBinding:
+    def _read_intersector(
+        self, component: Component, schema: BindingSchema, path: Path
+    ) -> IntersectorBinding:
         """Return the binding of an intersector; only a leader-follower intersector has a leader."""
         self._check_loop(str(schema.rank), (*path, "rank"))
         is_leader_follower = component.intersection == "leader-follower"
@@ -256,8 +258,8 @@ class BindingReader:
             raise self.document.error((*path, "leader"), f"{message}; {advice}")
         return IntersectorBinding(component.name, str(schema.rank), schema.leader)
 
-    def _merger(self, component: Component, schema: BindingSchema, path: Path) -> MergerBinding:
-        tensor = self._tensor(schema, path)
+    def _read_merger(self, component: Component, schema: BindingSchema, path: Path) -> MergerBinding:
+        tensor = self._read_tensor(schema, path)
         initial, final = tuple(schema.init_ranks or ()), tuple(schema.final_ranks or ())
         if sorted(initial) != sorted(final) or len(set(initial)) < len(initial):
             raise self.document.error(path, "init-ranks and final-ranks should have the same ranks")
@@ -290,7 +292,7 @@ class BindingReader:
         if operation not in component.operations:
             message = f"{component.name} does no {operation}; {nearest(operation, component.operations)}"
             raise self.document.error((*path, "op"), message)
-        operations = _operations(self.einsum)
+        operations = _list_operations(self.einsum)
         if operation not in operations:
             message = f"{self.einsum.name} does no {operation}"
             advice = nearest(operation, operations) if operations else "it only copies"
@@ -298,7 +300,7 @@ class BindingReader:
         return ComputeBinding(component.name, operation)
 
 
-def _operations(einsum: Einsum) -> set[str]:
+def _list_operations(einsum: Einsum) -> set[str]:
     """Return the names of the functions that an Einsum computes; a summed rank adds that of ``+``."""
     expression = einsum.computed.expression
     operations = {einsum.operators.get(operator, operator) for operator in operators_of(expression)}

@@ -14,17 +14,17 @@ from fiberscope.models.trace.cursor import Cursor, NestState
 from fiberscope.models.trace.levels import (
     InputLevel,
     OutputLevel,
+    build_output_levels,
+    find_window,
     full_cursor,
-    levels_of,
-    output_levels,
+    list_levels,
     set_index,
-    window_of,
 )
 from fiberscope.models.trace.nest import ComputedRank, Intersection, LeaderFollower, Loop, Scan
 from fiberscope.models.trace.output import OutputRank
 from fiberscope.models.trace.plan import NO_LOOP, LoopPlan, uses_of
 from fiberscope.models.trace.prepare import Operand
-from fiberscope.models.trace.program import compile_expression, condition
+from fiberscope.models.trace.program import compile_condition, compile_expression
 from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.expressions.expression import Access, Index, reduces
 
@@ -45,9 +45,9 @@ class Nest:
     def __init__(self, plan: LoopPlan, operands: Sequence[Operand], specification: Specification) -> None:
         self.plan = plan
         self.operands = operands
-        self.inputs = [levels_of(plan, operand) for operand in operands]
+        self.inputs = [list_levels(plan, operand) for operand in operands]
         tensor = specification.tensors[plan.einsum.output]
-        self.output = output_levels(plan, uses_of(plan.equation.output, tensor.ranks), tensor.empty)
+        self.output = build_output_levels(plan, uses_of(plan.equation.output, tensor.ranks), tensor.empty)
         self.program = compile_expression(
             plan.equation.expression, plan.einsum.operators, specification.functions, specification.symbols
         )
@@ -131,7 +131,7 @@ def _build_loop(nest: Nest, depth: int) -> Loop:
         if plan.lowest(flatten.name) == name:
             loop.component_shapes = [plan.shape(rank) for rank in flatten.ranks[1:]]
             loop.component_indices = [plan.locate(rank).index for rank in flatten.ranks]
-    loop.outer_loop = window_of(plan, name)
+    loop.outer_loop = find_window(plan, name)
     if plan.leader(name) is None:
         loop.piece_size = plan.piece_size(name)
     return loop
@@ -164,7 +164,7 @@ def _make_loop(nest: Nest, depth: int) -> Loop:
         names.append("")
         return len(cursors) - 1
 
-    terms = condition(plan.equation.expression, number_of, add_everywhere)
+    terms = compile_condition(plan.equation.expression, number_of, add_everywhere)
     if leader is not None and terms is not None:
         leader_number = next(
             number for number, tensor in enumerate(names) if tensor == leader and not are_followers[number]
@@ -206,7 +206,7 @@ def _find_level(nest: Nest, levels: Sequence[InputLevel], depth: int, loop: str)
 
 def _build_body(nest: Nest) -> Body:
     program = nest.program
-    value_cursors = [_value_cursor(nest, number) for number in range(len(nest.operands))]
+    value_cursors = [_make_value_cursor(nest, number) for number in range(len(nest.operands))]
     return Body(
         value_cursors,
         program.constants,
@@ -217,11 +217,11 @@ def _build_body(nest: Nest) -> Body:
         program.counts,
         len(program.counters),
         nest.output[-1].fibers,
-        _reduction_opcode(nest),
+        _choose_reduction_opcode(nest),
     )
 
 
-def _value_cursor(nest: Nest, number: int) -> Cursor:
+def _make_value_cursor(nest: Nest, number: int) -> Cursor:
     """Return the cursor of a tensor's last rank, or a cursor with the value of a scalar."""
     if nest.inputs[number]:
         return nest.inputs[number][-1].cursor
@@ -232,6 +232,6 @@ def _value_cursor(nest: Nest, number: int) -> Cursor:
     return cursor
 
 
-def _reduction_opcode(nest: Nest) -> int:
+def _choose_reduction_opcode(nest: Nest) -> int:
     """Return the opcode that accumulates, or ``REPLACES``."""
     return OPCODES[nest.plan.einsum.operators["+"]] if reduces(nest.plan.equation) else REPLACES

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 
 from fiberscope.hw.memory.tags import Sets, TagStore
-from fiberscope.models.trace.recorder import LineTable, Recorder, double_array
+from fiberscope.models.trace.recorder import LineTable, Recorder, grow_array
 from fiberscope.sim import raw_words
 
 WORD_BITS = 5  # 32 bits a word
@@ -114,7 +114,7 @@ class AccessList:  # C: final
         if self.lines == MAX_LINES:
             raise OverflowError(f"a cache is asked for more than {MAX_LINES} different lines")
         if self.lines == len(self.owners):
-            self.owners = double_array("B", self.owners)
+            self.owners = grow_array("B", self.owners)
         self.owners[self.lines] = owner
         self.lines += 1
         return self.lines - 1
@@ -127,7 +127,7 @@ class AccessList:  # C: final
             kind: ``READ``, ``WRITE`` or ``PINNED``.
         """
         if self.length == len(self.accesses):
-            self.accesses = double_array("i", self.accesses)
+            self.accesses = grow_array("i", self.accesses)
         self.accesses[self.length] = line << KIND_BITS | kind
         self.length += 1
 
@@ -176,7 +176,7 @@ class CacheFeed(Recorder):
         """Give the last line of the table the next number in the cache."""
         number = self.table.count - 1
         if number == len(self.numbers):
-            self.numbers = double_array("i", self.numbers)
+            self.numbers = grow_array("i", self.numbers)
         self.numbers[number] = self.cache.add_line(self.owner)
 
 
@@ -206,7 +206,7 @@ class BeladyCache:  # C: final
         """Count the traffic of a list of accesses, from an empty cache; the counts add up over calls."""
         self.accesses = access_list.accesses
         self.owners = access_list.owners
-        self.next_uses = _next_uses(access_list)  # C: int[::1]
+        self.next_uses = _find_next_uses(access_list)  # C: int[::1]
         self.uses = Instants(
             access_list.length
         )  # next uses of the lines in the cache: each instant identifies a line
@@ -246,7 +246,7 @@ class BeladyCache:  # C: final
         self.dirty[line] = 0
 
 
-def _next_uses(access_list: AccessList) -> array[int]:  # C: cdef
+def _find_next_uses(access_list: AccessList) -> array[int]:  # C: cdef
     """Return for each access the instant of the next access to its line, or ``NEVER``."""
     next_use_by_line = array("i", [NEVER]) * (access_list.lines + 1)  # C: int[::1]
     uses = array("i", [NEVER]) * (access_list.length + 1)  # C: int[::1]

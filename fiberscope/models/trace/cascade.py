@@ -52,7 +52,7 @@ class Cascade:
     @property
     def last_output(self) -> str:
         """Return the output of the last Einsum."""
-        return _output(list(self.statements.values())[-1][0])
+        return _find_output(list(self.statements.values())[-1][0])
 
 
 def read_cascade(schema: EinsumSchema, symbols: Collection[str], document: Document) -> Cascade:
@@ -98,7 +98,9 @@ class _Reader:
 
     def shapes(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
         all_ranks = {rank for ranks in declared.values() for rank in ranks}
-        all_ranks |= {rank for statement, _path in self._parsed() for rank in _ranks(statement)}
+        all_ranks |= {
+            rank for statement, _path in self._parse_expressions() for rank in _list_ranks(statement)
+        }
         for rank in self.schema.shape:
             if rank not in all_ranks:
                 path = ("einsum", "shape", rank)
@@ -111,7 +113,7 @@ class _Reader:
         functions: dict[str, Function] = {}
         for signature, body in self.schema.functions.items():
             path = ("einsum", "functions", signature)
-            function = self._function(signature, body, path)
+            function = self._read_function(signature, body, path)
             available = {**BUILT_IN, **functions}
             if function.name in {*available, "take"}:
                 raise self.document.error(path, f"there is already a function {function.name}", key=True)
@@ -119,7 +121,7 @@ class _Reader:
             functions[function.name] = function
         return functions
 
-    def _function(self, signature: str, body: str, path: Path) -> Function:
+    def _read_function(self, signature: str, body: str, path: Path) -> Function:
         try:
             name, arguments, expression = parse_function(signature, body)
         except UnreadableTextError as error:
@@ -137,7 +139,7 @@ class _Reader:
                 raise self.document.error(path, f"{function.name} has no argument {scalar.name}; {advice}")
         self._check_calls(function.body, available, path)
 
-    def _parsed(self) -> Iterator[tuple[Statement, Path]]:
+    def _parse_expressions(self) -> Iterator[tuple[Statement, Path]]:
         for position, text in enumerate(self.schema.expressions):
             path = ("einsum", "expressions", position)
             try:
@@ -150,7 +152,7 @@ class _Reader:
     ) -> dict[str, tuple[Statement, Path]]:
         statements: dict[str, tuple[Statement, Path]] = {}
         outputs: dict[str, int] = {}
-        for statement, path in self._parsed():
+        for statement, path in self._parse_expressions():
             self._check_statement(statement, declared, functions, path)
             output = statement.output if isinstance(statement, Alias) else statement.output.tensor
             outputs[output] = outputs.get(output, 0) + 1
@@ -216,7 +218,7 @@ class _Reader:
     def _check_terms(self, statement: Equation, path: Path) -> None:
         """Check that each term of a sum, a difference or a function has all ranks of the expression."""
         statement_ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
-        for term in _terms(statement.expression):
+        for term in _split_terms(statement.expression):
             ranks = {rank for access in accesses(term) for rank in access.ranks}
             if ranks and ranks != statement_ranks:
                 missing = " and ".join(sorted(statement_ranks - ranks))
@@ -231,8 +233,8 @@ class _Reader:
                 )
 
     def _check_calls(self, expression: Expression, functions: Mapping[str, Function], path: Path) -> None:
-        for call in _calls(expression):
-            arity = _arity(call.function, functions)
+        for call in _find_calls(expression):
+            arity = _find_arity(call.function, functions)
             if arity is None:
                 advice = nearest(call.function, {*BUILT_IN, *functions, "take"})
                 raise self.document.error(path, f"there is no function {call.function}; {advice}")
@@ -263,8 +265,8 @@ class _Reader:
     ) -> None:
         if operator not in OPERATORS:
             raise self.document.error(path, f"{operator} is no operator; known: *, +, -", key=True)
-        if _arity(function, functions) != 2:
-            binary = [name for name in (*BUILT_IN, *functions) if _arity(name, functions) == 2]
+        if _find_arity(function, functions) != 2:
+            binary = [name for name in (*BUILT_IN, *functions) if _find_arity(name, functions) == 2]
             raise self.document.error(path, f"{function} is no function of two; {nearest(function, binary)}")
 
     def iteration(
@@ -276,7 +278,7 @@ class _Reader:
         iterate = self.schema.iterate
         if iterate is None:
             return None
-        outputs = {_output(statement) for statement, _path in statements.values()}
+        outputs = {_find_output(statement) for statement, _path in statements.values()}
         for target, source in iterate.carry.items():
             path: Path = ("einsum", "iterate", "carry", target)
             if target not in declared:
@@ -311,7 +313,7 @@ class _Reader:
         # a value may depend on the values of all other tensors, by ``carry`` also of later Einsums
         for _pass in range(len(declared)):
             for name, (statement, _path) in statements.items():
-                values[_output(statement)] = _empty_value(statement, operators[name], values)
+                values[_find_output(statement)] = _choose_empty_value(statement, operators[name], values)
             values |= {target: values[source] for target, source in carry.items()}
             values |= self.schema.empty
         return values
@@ -334,45 +336,47 @@ def _describe_rank_difference(left: str, right: str, declared: Mapping[str, tupl
     return f"{left} has the ranks {ranks[0]} and {right} {ranks[1]}; declare both alike"
 
 
-def _output(statement: Statement) -> str:
+def _find_output(statement: Statement) -> str:
     return statement.output if isinstance(statement, Alias) else statement.output.tensor
 
 
-def _ranks(statement: Statement) -> set[str]:
+def _list_ranks(statement: Statement) -> set[str]:
     if isinstance(statement, Alias):
         return set()
     return {rank for access in (statement.output, *accesses(statement.expression)) for rank in access.ranks}
 
 
-def _terms(expression: Expression) -> Iterator[Expression]:
+def _split_terms(expression: Expression) -> Iterator[Expression]:
     """Yield the operands of sums, differences and functions, down to products."""
     if isinstance(expression, Call) or (isinstance(expression, Operation) and expression.operator != "*"):
         for operand in expression.operands:
-            yield from _terms(operand)
+            yield from _split_terms(operand)
     else:
         yield expression
 
 
-def _calls(expression: Expression) -> Iterator[Call]:
+def _find_calls(expression: Expression) -> Iterator[Call]:
     if isinstance(expression, Call):
         yield expression
     if isinstance(expression, Operation | Take | Call):
         for operand in expression.operands:
-            yield from _calls(operand)
+            yield from _find_calls(operand)
 
 
-def _arity(name: str, functions: Mapping[str, Function]) -> int | None:
+def _find_arity(name: str, functions: Mapping[str, Function]) -> int | None:
     if name in BUILT_IN:
         return BUILT_IN[name].arguments
     return len(functions[name].arguments) if name in functions else None
 
 
-def _empty_value(statement: Statement, operators: Mapping[str, str], values: Mapping[str, float]) -> float:
+def _choose_empty_value(
+    statement: Statement, operators: Mapping[str, str], values: Mapping[str, float]
+) -> float:
     """Return the value that an output does not store: the neutral value of a redefined ``+``, else 0."""
     if isinstance(statement, Alias):
         return values[statement.source]
     redefined = BUILT_IN.get(operators["+"])
-    if redefined is not None and operators["+"] != OPERATORS["+"] and _adds(statement):
+    if redefined is not None and operators["+"] != OPERATORS["+"] and _computes_sum(statement):
         return 0.0 if redefined.neutral is None else redefined.neutral
     source = statement.expression
     while isinstance(source, Take):
@@ -380,7 +384,7 @@ def _empty_value(statement: Statement, operators: Mapping[str, str], values: Map
     return values[source.tensor] if isinstance(source, Access) else 0.0
 
 
-def _adds(statement: Equation) -> bool:
+def _computes_sum(statement: Equation) -> bool:
     """Return whether an Einsum computes ``+``: in its expression, or by reducing a rank."""
     ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
     return "+" in operators_of(statement.expression) or bool(ranks - set(statement.output.ranks))

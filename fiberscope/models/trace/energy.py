@@ -132,7 +132,7 @@ def compute_energy(
             einsum_runs = [run for run in runs if run.prepared.einsum.name == einsum.name]
             for name, counts in metrics[einsum.name].items():
                 lookup = _EnergyLookup(specification.name.partition("-")[0], components[name], table)
-                totals += lookup.totals(einsum.name, counts, _matches(einsum_runs, name))
+                totals += lookup.totals(einsum.name, counts, _count_matches(einsum_runs, name))
     off_chip = {
         name
         for architecture in specification.configurations.values()
@@ -142,7 +142,7 @@ def compute_energy(
     return Energy(table.name, totals, frozenset(off_chip))
 
 
-def _matches(runs: Sequence[EinsumRun], component: str) -> int:
+def _count_matches(runs: Sequence[EinsumRun], component: str) -> int:
     """Return the number of bodies of the loops at which a component intersects."""
     return sum(
         run.bodies[binding.rank]
@@ -162,14 +162,14 @@ class _EnergyLookup:
 
     def totals(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[ActionTotal]:
         """Yield the energies of a component's counts in an Einsum."""
-        for tensor, action, count in self._actions(counts, matches):
+        for tensor, action, count in self._list_actions(counts, matches):
             entry = self.table.find(self.machine, self.component.name, self.component.kind, action)
             actions = count
             if self.component.kind in _MEMORIES:
                 actions = -(-count // ((entry and entry.bits) or self.component.width or 1))
             yield ActionTotal(einsum, self.component.name, tensor, action, actions, entry)
 
-    def _actions(self, counts: Mapping[str, Any], matches: int) -> Iterator[tuple[str, str, int]]:
+    def _list_actions(self, counts: Mapping[str, Any], matches: int) -> Iterator[tuple[str, str, int]]:
         """Yield tensor, action and count; the count of a memory is in bits."""
         counts = {name: count for name, count in counts.items() if name != "time"}
         for name, count in counts.items():

@@ -9,7 +9,7 @@ import numpy as np
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.trace.build import Nest
-from fiberscope.models.trace.levels import store_output, tree_of
+from fiberscope.models.trace.levels import build_tree, store_output
 from fiberscope.models.trace.plan import LoopPlan, rank_shapes, uses_of
 from fiberscope.models.trace.prepare import Operand, prepare
 from fiberscope.models.trace.recorder import Recorder
@@ -241,7 +241,7 @@ class _Cascade:
         iteration = self.specification.iteration
         assert iteration is not None
         changed = False
-        results = next_inputs(self.specification, self.tensors)
+        results = select_next_inputs(self.specification, self.tensors)
         for name, tree in results.items():
             changed = changed or not _have_same_elements(self.tensors.get(name), tree)
         if iteration.until_empty is not None:
@@ -265,7 +265,7 @@ class _Cascade:
         """Prepare, run and verify an Einsum; its inputs are in ``tensors``."""
         plan = LoopPlan(einsum, rank_shapes(self.specification, einsum, self.tensors))
         access_list = accesses(einsum.computed.expression)
-        operands = [operand_of(self.specification, access, self.tensors) for access in access_list]
+        operands = [rename_operand(self.specification, access, self.tensors) for access in access_list]
         prepare(plan, operands)
         nest = Nest(plan, operands, self.specification)
         prepared = _prepare(einsum, nest)
@@ -273,22 +273,24 @@ class _Cascade:
             attach(nest, attachment)
         nest.run()
         declared = self.specification.tensors[einsum.output]
-        result = tree_of(nest.output)
+        result = build_tree(nest.output)
         stored = store_output(result, declared.rank_order)
         work = Computation(self.specification, einsum, self.tensors, plan.shapes)
         return EinsumRun(
             prepared,
             {name: int(nest.state.serials[depth + 1]) for depth, name in enumerate(plan.loops)},
-            _operations(nest),
+            _count_operations(nest),
             nest.body.zero_sums,
-            _intersections(nest),
+            _count_intersections(nest),
             result,
             stored,
             verify(work, stored),
         )
 
 
-def next_inputs(specification: Specification, tensors: Mapping[str, FiberTree]) -> dict[str, FiberTree]:
+def select_next_inputs(
+    specification: Specification, tensors: Mapping[str, FiberTree]
+) -> dict[str, FiberTree]:
     """Return the inputs of the next round that a round has computed, by name.
 
     Args:
@@ -313,7 +315,7 @@ def _rename_tensor(
     return replace(tree, ranks=ranks)
 
 
-def operand_of(specification: Specification, access: Access, tensors: Mapping[str, FiberTree]) -> Operand:
+def rename_operand(specification: Specification, access: Access, tensors: Mapping[str, FiberTree]) -> Operand:
     """Return a tensor whose ranks have the names of an equation's indices, not yet partitioned.
 
     Args:
@@ -352,14 +354,14 @@ def _prepare(einsum: Einsum, nest: Nest) -> Prepared:
     return Prepared(einsum, trees, output, levels, np.asarray(nest.state.serials))
 
 
-def _operations(nest: Nest) -> dict[str, int]:
+def _count_operations(nest: Nest) -> dict[str, int]:
     counts = {name: int(count) for name, count in zip(nest.program.counters, nest.body.counts, strict=True)}
     if nest.body.adds:
         counts["add"] = counts.get("add", 0) + nest.body.adds
     return counts
 
 
-def _intersections(nest: Nest) -> dict[str, IntersectionCounts]:
+def _count_intersections(nest: Nest) -> dict[str, IntersectionCounts]:
     return {
         name: IntersectionCounts(int(loop.steps), int(loop.skips), int(loop.leader_steps))
         for name, loop in zip(nest.plan.loops, nest.loops, strict=True)

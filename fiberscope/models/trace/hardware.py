@@ -75,7 +75,7 @@ class _Reader:
         self, level: LevelSchema, path: Path, above: tuple[str, ...], product: int
     ) -> Iterator[tuple[Component, Path]]:
         """Yield the components of a level and of the levels below, with their places."""
-        name, count = self._instances(level.name, (*path, "name"))
+        name, count = self._read_instances(level.name, (*path, "name"))
         for attribute, value in level.attributes:
             if value is not None and (attribute != "clock_frequency" or above):
                 message = (
@@ -86,13 +86,13 @@ class _Reader:
         for position, component in enumerate(level.local):
             component_path = (*path, "local", position)
             yield (
-                self._component(component, component_path, branch, count, product * count),
+                self._read_component(component, component_path, branch, count, product * count),
                 (*component_path, "name"),
             )
         for position, inner_level in enumerate(level.subtree):
             yield from self.level(inner_level, (*path, "subtree", position), branch, product * count)
 
-    def _instances(self, text: str, path: Path) -> tuple[str, int]:
+    def _read_instances(self, text: str, path: Path) -> tuple[str, int]:
         match = _LEVEL.fullmatch(text)
         if match is None:
             raise self.document.error(path, f"level {text}: write it as PE, PE[32] or PE[0..31]")
@@ -104,7 +104,7 @@ class _Reader:
             raise self.document.error(path, f"level {text}: it should have one instance or more")
         return match["name"], count
 
-    def _component(
+    def _read_component(
         self, schema: ComponentSchema, path: Path, branch: tuple[str, ...], count: int, product: int
     ) -> Component:
         """Return a component with checked attributes; ``product`` is the number of all its instances."""

@@ -14,7 +14,7 @@ from fiberscope.models.trace.codes import NO_WINDOW
 from fiberscope.models.trace.cursor import Cursor
 from fiberscope.models.trace.output import OutputRank
 from fiberscope.models.trace.plan import LoopPlan, RankUse
-from fiberscope.models.trace.prepare import Operand, depth_of
+from fiberscope.models.trace.prepare import Operand, find_depth
 from fiberscope.models.trace.specification import UniformShape
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import Index
@@ -43,21 +43,21 @@ class InputLevel:
     cursor: Cursor
 
 
-def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
+def list_levels(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
     """Return the ranks of a tensor whose coordinates the nest knows, from the root, with new cursors.
 
     Args:
         plan: loops of the Einsum.
         operand: an operand after ``prepare``.
     """
-    depths = [depth_of(plan, operand, name) for name in operand.ordered.names]
+    depths = [find_depth(plan, operand, name) for name in operand.ordered.names]
     loop_depths = [depth for depth in depths if depth < len(plan.loops)]
     is_fed = len(loop_depths) == len(depths) and loop_depths[:1] == [0] and _can_load_blocks(operand)
     tree = operand.ordered.root if is_fed else operand.ordered.whole
     levels: list[InputLevel] = []
-    scanned = scanned_ranks(plan, operand)
+    scanned = find_scanned_ranks(plan, operand)
     for level_number, (name, depth) in enumerate(zip(tree.names, loop_depths, strict=False)):
-        values = _values(tree, level_number) if level_number == len(loop_depths) - 1 else np.zeros(0)
+        values = _select_values(tree, level_number) if level_number == len(loop_depths) - 1 else np.zeros(0)
         loops = scanned[name]
         shape = plan.shape(plan.loops[depth]) if loops else 0
         cursor = Cursor(tree.segments[level_number], tree.coordinates[level_number], values, shape)
@@ -73,7 +73,7 @@ def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
     return levels
 
 
-def scanned_ranks(plan: LoopPlan, operand: Operand) -> dict[str, bool]:
+def find_scanned_ranks(plan: LoopPlan, operand: Operand) -> dict[str, bool]:
     """Return for each rank that the nest knows, from the root, whether its loop iterates over the rank.
 
     The other ranks are looked up in the body of the loop that determines their coordinate.
@@ -81,10 +81,10 @@ def scanned_ranks(plan: LoopPlan, operand: Operand) -> dict[str, bool]:
     scanned: dict[str, bool] = {}
     depths = set[int]()
     for name in operand.ordered.names:
-        depth = depth_of(plan, operand, name)
+        depth = find_depth(plan, operand, name)
         if depth >= len(plan.loops):
             break
-        scanned[name] = depth not in depths and _loops(plan, operand, name)
+        scanned[name] = depth not in depths and _has_loop(plan, operand, name)
         if scanned[name]:
             depths.add(depth)
     return scanned
@@ -112,28 +112,28 @@ class BlockFeed:
         """Load the next block; return the number of root elements up to the end of the block."""
         tree = next(self.blocks)
         for number, cursor in enumerate(self.cursors, start=1):
-            cursor.set_block(tree.segments[number], tree.coordinates[number], _values(tree, number))
+            cursor.set_block(tree.segments[number], tree.coordinates[number], _select_values(tree, number))
         self.roots += len(tree.coordinates[0])
         return self.roots
 
 
-def _values(tree: FiberTree, level_number: int) -> Floats:
+def _select_values(tree: FiberTree, level_number: int) -> Floats:
     """Return the values of the elements of a rank; a fiber below counts as 1."""
     if level_number == len(tree.names) - 1:
         return tree.values.astype(np.float64, copy=False)
     return np.ones(len(tree.coordinates[level_number]))
 
 
-def _loops(plan: LoopPlan, operand: Operand, name: str) -> bool:
+def _has_loop(plan: LoopPlan, operand: Operand, name: str) -> bool:
     """Return whether a loop iterates over a rank: over the rank itself, or over a rank of its index."""
     use = operand.use(name)
     if use is None or use.is_plain:
         return name in plan.loops
-    mover = _moving_rank(plan, use.index)
+    mover = _find_moving_rank(plan, use.index)
     return mover is not None
 
 
-def _moving_rank(plan: LoopPlan, index: Index) -> str | None:
+def _find_moving_rank(plan: LoopPlan, index: Index) -> str | None:
     """Return the rank of an index whose coordinate is known last, if the rank has a loop of its own."""
     if not index.ranks:
         return None
@@ -147,17 +147,17 @@ def _set_coordinates(plan: LoopPlan, operand: Operand, name: str, cursor: Cursor
     """Set how a cursor finds coordinates: by an index, by look-up (``loops`` is false), or in a range."""
     use = operand.use(name)
     if use is not None and not use.is_plain:
-        mover = _moving_rank(plan, use.index) if loops else None
+        mover = _find_moving_rank(plan, use.index) if loops else None
         set_index(plan, cursor, use.index, mover)
         if mover is not None:
-            cursor.window = window_of(plan, plan.lowest(mover))
+            cursor.window = find_window(plan, plan.lowest(mover))
     elif not loops:
         set_index(plan, cursor, Index(((name, 1),)), None)
     else:
         cursor.is_dense = _is_dense(plan, operand, name)
         cursor.step = max(1, plan.piece_size(name))
         if cursor.is_dense or name in operand.followers:
-            cursor.window = window_of(plan, name)
+            cursor.window = find_window(plan, name)
 
 
 def set_index(plan: LoopPlan, cursor: Cursor, index: Index, mover: str | None) -> None:
@@ -182,7 +182,7 @@ def _is_dense(plan: LoopPlan, operand: Operand, name: str) -> bool:
     return plan.leader(name) is None and any(rank in operand.uncompressed for rank in names)
 
 
-def window_of(plan: LoopPlan, name: str) -> int:
+def find_window(plan: LoopPlan, name: str) -> int:
     """Return the depth of the innermost loop over pieces that bounds a rank's loop, or ``NO_WINDOW``.
 
     Args:
@@ -200,7 +200,7 @@ def full_cursor(plan: LoopPlan, loop: str) -> Cursor:
     cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), plan.shape(loop))
     cursor.is_dense = True
     cursor.step = max(1, plan.piece_size(loop))
-    cursor.window = window_of(plan, loop)
+    cursor.window = find_window(plan, loop)
     return cursor
 
 
@@ -223,7 +223,7 @@ class OutputLevel:
     fibers: OutputRank
 
 
-def output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list[OutputLevel]:
+def build_output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list[OutputLevel]:
     """Return the ranks of an output, from the root, in the order in which loops determine their coordinates.
 
     Pieces of a partition by shape are ranks of their own. Pieces by occupancy are not: their elements go into
@@ -234,19 +234,19 @@ def output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list
         uses: declared ranks of the output as the equation indexes them, see ``uses_of``.
         empty: the value that the output does not store.
     """
-    ranks = [rank for use in uses for rank in _ranks_of(plan, use)]
+    ranks = [rank for use in uses for rank in _list_tree_ranks(plan, use)]
     for flatten in plan.flattened.values():
         components = {rank.name: rank for rank, _ in ranks if rank.name in flatten.ranks}
         if set(components) == set(flatten.ranks):
             flat = _flatten(plan.lowest(flatten.name), [components[name] for name in flatten.ranks])
             ranks = [(rank, index) for rank, index in ranks if rank.name not in components]
             ranks.append((flat, Index(((flat.name, 1),))))
-    ranks_by_depth = [(_depth(plan, index), rank, index) for rank, index in ranks]
+    ranks_by_depth = [(_find_depth(plan, index), rank, index) for rank, index in ranks]
     ranks_by_depth.sort(key=lambda item: item[0])
     return _make_levels(plan, ranks_by_depth or [(-1, Rank("", 1), Index(()))], empty)
 
 
-def _ranks_of(plan: LoopPlan, use: RankUse) -> list[tuple[Rank, Index]]:
+def _list_tree_ranks(plan: LoopPlan, use: RankUse) -> list[tuple[Rank, Index]]:
     """Return the ranks of the tree for one rank of the output."""
     if not use.is_plain:
         return [(Rank(use.name, plan.shapes[f"{use.name} of the output"], use.declared), use.index)]
@@ -268,7 +268,7 @@ def _flatten(name: str, ranks: Sequence[Rank]) -> Rank:
     return flat
 
 
-def _depth(plan: LoopPlan, index: Index) -> int:
+def _find_depth(plan: LoopPlan, index: Index) -> int:
     return max((plan.locate(rank).depth for rank in index.ranks), default=-1)
 
 
@@ -285,7 +285,7 @@ def _make_levels(
     return levels[::-1]
 
 
-def tree_of(levels: Sequence[OutputLevel]) -> FiberTree:
+def build_tree(levels: Sequence[OutputLevel]) -> FiberTree:
     """Return the tree that the nest built; a scalar has no ranks, and may have no value."""
     segments: list[Integers] = []
     coordinates: list[Integers] = []
@@ -294,18 +294,18 @@ def tree_of(levels: Sequence[OutputLevel]) -> FiberTree:
     for level in levels:
         written = level.fibers
         lengths = np.asarray(written.lengths)[fibers]
-        positions = _positions_of(np.asarray(written.starts)[fibers], lengths)
+        positions = _expand_positions(np.asarray(written.starts)[fibers], lengths)
         segments.append(np.concatenate([[0], np.cumsum(lengths)]))
-        coordinates.append(_elements_at(np.asarray(written.coordinates), positions))
+        coordinates.append(_take_elements(np.asarray(written.coordinates), positions))
         if written.next_rank is not None:
-            fibers = _elements_at(np.asarray(written.children), positions)
-    values = _elements_at(np.asarray(levels[-1].fibers.values), positions)
+            fibers = _take_elements(np.asarray(written.children), positions)
+    values = _take_elements(np.asarray(levels[-1].fibers.values), positions)
     if levels[0].rank.name == "":
         return FiberTree((), (), (), values)
     return FiberTree(tuple(level.rank for level in levels), tuple(segments), tuple(coordinates), values)
 
 
-def _positions_of(starts: Integers, lengths: Integers) -> Integers | slice:
+def _expand_positions(starts: Integers, lengths: Integers) -> Integers | slice:
     """Return the places of the elements of fibers; a slice if the places are contiguous."""
     filled = lengths > 0
     starts, lengths = starts[filled], lengths[filled]
@@ -319,7 +319,7 @@ def _positions_of(starts: Integers, lengths: Integers) -> Integers | slice:
     return positions
 
 
-def _elements_at(array: npt.NDArray[Any], positions: Integers | slice) -> npt.NDArray[Any]:
+def _take_elements(array: npt.NDArray[Any], positions: Integers | slice) -> npt.NDArray[Any]:
     return array[positions]
 
 
@@ -336,16 +336,16 @@ def store_output(tree: FiberTree, order: Sequence[str]) -> FiberTree:
         renamed = replace(tree, ranks=tuple(replace(rank, name=rank.tensor_rank) for rank in tree.ranks))
         return swizzle_blocks(renamed, order)
     coordinates, values = tree.to_coo()
-    shapes = _shapes(tree.ranks)
+    shapes = _list_shapes(tree.ranks)
     ordered = {rank: shapes[rank] for rank in order}
     return FiberTree.from_coo(ordered, [coordinates[rank] for rank in order], values)
 
 
-def _shapes(ranks: Sequence[Rank]) -> dict[str, int]:
+def _list_shapes(ranks: Sequence[Rank]) -> dict[str, int]:
     shapes: dict[str, int] = {}
     for rank in ranks:
         if rank.parts:
-            shapes |= _shapes(rank.parts)
+            shapes |= _list_shapes(rank.parts)
         elif rank.tensor_rank:
             shapes[rank.tensor_rank] = rank.shape
     return shapes

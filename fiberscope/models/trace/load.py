@@ -25,7 +25,7 @@ from fiberscope.models.trace.mapping import MappingReader
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.program import BUILT_IN
 from fiberscope.models.trace.schema import SpecificationSchema
-from fiberscope.models.trace.source import Source, find, format_position, with_coefficients
+from fiberscope.models.trace.source import Source, find, format_position, replace_coefficients
 from fiberscope.models.trace.specification import Configuration as Architecture
 from fiberscope.models.trace.specification import Einsum, Specification, Tensor
 from fiberscope.workloads.errors import nearest
@@ -68,7 +68,7 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
         machine_settings = {
             key: entry for key, entry in entries.items() if key not in {**declared, **implied}
         }
-        machine, parameters = _machine(source, machine_settings)
+        machine, parameters = _configure_machine(source, machine_settings)
         values = dict(parameters)
         entries_by_symbol = {}
         for symbol, node in implied.items():
@@ -86,7 +86,7 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
             name: STAND_IN if entry.value is None else _number(name, entry)
             for name, entry in entries_by_symbol.items()
         }
-        expressions = [with_coefficients(text, numbers) for text in schema.einsum.expressions]
+        expressions = [replace_coefficients(text, numbers) for text in schema.einsum.expressions]
         einsum = schema.einsum.model_copy(update={"expressions": expressions})
         cascade = read_cascade(einsum, tuple(entries_by_symbol), document)
     return Draft(source, document, schema, cascade, machine, parameters, entries_by_symbol, entries)
@@ -172,7 +172,7 @@ def _number(name: str, entry: Entry) -> float:
     return value
 
 
-def _machine(
+def _configure_machine(
     source: Source, settings: Mapping[str, Entry]
 ) -> tuple[tuple[Accelerator[Any], Configuration] | None, dict[str, object]]:
     """Return the machine that the file names, and its parameters with the settings."""
@@ -188,7 +188,7 @@ def _machine(
     entries = layers(accelerator.shipped, name=accelerator.name, settings=settings)
     configuration: Configuration = validate(accelerator.configuration, entries, accelerator.name)
     return (accelerator, configuration), {
-        key: _leaf(configuration, key) for key in leaf_keys(accelerator.configuration)
+        key: _get_leaf(configuration, key) for key in leaf_keys(accelerator.configuration)
     }
 
 
@@ -202,7 +202,7 @@ def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, keys: 
             raise ConfigurationError(f"{entry.origin}: {source.name} has no {kind} {key}; {advice}")
 
 
-def _leaf(configuration: Configuration, key: str) -> object:
+def _get_leaf(configuration: Configuration, key: str) -> object:
     return reduce(getattr, key.split("."), configuration)
 
 
@@ -211,7 +211,7 @@ def _assemble(draft: Draft, symbols: Mapping[str, float]) -> Specification:
     schema, document, cascade = draft.schema, draft.document, draft.cascade
     reader = MappingReader(schema.mapping, cascade, symbols, document)
     reader.check_names()
-    tensors = _tensors(schema, cascade, reader, document)
+    tensors = _read_tensors(schema, cascade, reader, document)
     operations = [*BUILT_IN, *cascade.functions]
     configurations = {
         name: read_configuration(name, levels, document, operations)
@@ -220,7 +220,7 @@ def _assemble(draft: Draft, symbols: Mapping[str, float]) -> Specification:
     return Specification(
         draft.source.name,
         tensors,
-        _einsums(schema, cascade, reader, tensors, configurations, document),
+        _read_einsums(schema, cascade, reader, tensors, configurations, document),
         symbols,
         cascade.functions,
         cascade.shapes,
@@ -230,7 +230,7 @@ def _assemble(draft: Draft, symbols: Mapping[str, float]) -> Specification:
     )
 
 
-def _tensors(
+def _read_tensors(
     schema: SpecificationSchema, cascade: Cascade, reader: MappingReader, document: Document
 ) -> dict[str, Tensor]:
     """Return the tensors of the cascade with their orders and formats."""
@@ -254,7 +254,7 @@ def _tensors(
     }
 
 
-def _einsums(
+def _read_einsums(
     schema: SpecificationSchema,
     cascade: Cascade,
     reader: MappingReader,
@@ -264,7 +264,8 @@ def _einsums(
 ) -> tuple[Einsum, ...]:
     """Return the Einsums of the cascade with their mappings and bindings."""
     einsums = [
-        _einsum(name, statement, cascade, reader) for name, (statement, _path) in cascade.statements.items()
+        _read_einsum(name, statement, cascade, reader)
+        for name, (statement, _path) in cascade.statements.items()
     ]
     bound = [einsum.name for einsum in einsums if not isinstance(einsum.equation, Alias)]
     for name in schema.bindings:
@@ -284,7 +285,7 @@ def _einsums(
     )
 
 
-def _einsum(name: str, statement: Statement, cascade: Cascade, reader: MappingReader) -> Einsum:
+def _read_einsum(name: str, statement: Statement, cascade: Cascade, reader: MappingReader) -> Einsum:
     if isinstance(statement, Alias):
         return Einsum(name, statement)
     mapping: Any = reader.einsum_mapping(name, statement)

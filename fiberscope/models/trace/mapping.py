@@ -56,7 +56,7 @@ class EinsumMapping:
     spacetime: Spacetime | None
 
 
-def iteration_ranks(equation: Equation) -> tuple[str, ...]:
+def list_iteration_ranks(equation: Equation) -> tuple[str, ...]:
     """Return the ranks of an Einsum's iteration space: the ranks of the output, then the reduced ranks."""
     ranks = [*equation.output.ranks]
     for access in accesses(equation.expression):
@@ -139,10 +139,10 @@ class MappingReader:
         Raises:
             ConfigurationError: a partition, the loop order or the spacetime does not fit the Einsum.
         """
-        ranks = iteration_ranks(equation)
-        partitioning, loops = self._partitioning(name, equation, ranks)
+        ranks = list_iteration_ranks(equation)
+        partitioning, loops = self._read_partitioning(name, equation, ranks)
         order = self._loop_order(name, loops)
-        return EinsumMapping(ranks, order, partitioning, self._spacetime(name, order))
+        return EinsumMapping(ranks, order, partitioning, self._read_spacetime(name, order))
 
     def _loop_order(self, name: str, loops: Sequence[str]) -> tuple[str, ...]:
         """Return the order of loops, by default that of partitioning; refuse one that lacks a loop."""
@@ -160,14 +160,14 @@ class MappingReader:
                 raise self.document.error(path, f"loop {rank} of {name} is missing")
         return order
 
-    def _spacetime(self, name: str, loops: Sequence[str]) -> Spacetime | None:
+    def _read_spacetime(self, name: str, loops: Sequence[str]) -> Spacetime | None:
         """Return the loops in space and in time, which together are all loops; None without a section."""
         spacetime = self.schema.spacetime.get(name)
         if spacetime is None:
             return None
         path: Path = ("mapping", "spacetime", name)
-        space = self._stamps(spacetime.space, loops, (*path, "space"))
-        time = self._stamps(spacetime.time, loops, (*path, "time"))
+        space = self._read_stamps(spacetime.space, loops, (*path, "space"))
+        time = self._read_stamps(spacetime.time, loops, (*path, "time"))
         stamped = [stamp.rank for stamp in (*space, *time)]
         for rank in loops:
             if stamped.count(rank) != 1:
@@ -177,7 +177,7 @@ class MappingReader:
                 raise self.document.error(path, f"loop {rank} of {name} is {count_fault}")
         return Spacetime(space, time, spacetime.opt == "slip")
 
-    def _stamps(self, texts: Sequence[str], loops: Sequence[str], path: Path) -> tuple[Stamp, ...]:
+    def _read_stamps(self, texts: Sequence[str], loops: Sequence[str], path: Path) -> tuple[Stamp, ...]:
         """Return the stamps of loops; a text is a rank, with ``.pos`` (the default) or ``.coord``."""
         stamps = []
         for position, text in enumerate(texts):
@@ -192,7 +192,7 @@ class MappingReader:
             stamps.append(Stamp(rank, "coord" if kind == "coord" else "pos"))
         return tuple(stamps)
 
-    def _partitioning(
+    def _read_partitioning(
         self, name: str, equation: Equation, ranks: tuple[str, ...]
     ) -> tuple[tuple[Partition, ...], tuple[str, ...]]:
         """Return the partitions of an Einsum in the order of application, and the loops after them."""
@@ -209,14 +209,14 @@ class MappingReader:
             # a partition of ranks that another partition creates waits for the other
             ready = next((key for key, (ranks, _) in pending.items() if set(ranks) <= set(loops)), None)
             if ready is None:
-                raise self._unknown_rank_error(name, next(iter(pending)), pending, loops)
+                raise self._make_unknown_rank_error(name, next(iter(pending)), pending, loops)
             step = self._partition(name, ready, *pending.pop(ready))
             steps.append(step)
             loops = _replace_ranks(loops, step)
         steps += [self._follow(name, key, *entry, steps, equation) for key, entry in follows.items()]
         return tuple(steps), loops
 
-    def _unknown_rank_error(
+    def _make_unknown_rank_error(
         self, name: str, key: str, pending: Mapping[str, tuple[tuple[str, ...], object]], loops: Sequence[str]
     ) -> Exception:
         rank = next(rank for rank in pending[key][0] if rank not in loops)

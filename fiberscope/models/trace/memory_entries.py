@@ -36,7 +36,7 @@ class MemoryEntry:
     is_buffered: bool
 
 
-def memory_entries(specification: Specification) -> list[MemoryEntry]:
+def list_memory_entries(specification: Specification) -> list[MemoryEntry]:
     """Return the entries that the Einsums bind to memory, without entries of 0 bits."""
     entries = []
     for einsum in specification.einsums:
@@ -55,7 +55,9 @@ def memory_entries(specification: Specification) -> list[MemoryEntry]:
     return entries
 
 
-def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry], str]) -> dict[str, str]:
+def find_unmoved_tensors(
+    specification: Specification, reason: Callable[[MemoryEntry], str]
+) -> dict[str, str]:
     """Return tensors, or parts of tensors, that do not move between memory and machine, with the reasons.
 
     Args:
@@ -66,7 +68,7 @@ def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry]
         Reasons by name: ``A`` for a whole tensor, ``A.M`` for a rank, ``A.M.coord`` for its coordinates; with
         `` in Z`` if the Einsum Z does not move them and another Einsum does.
     """
-    entries = [(entry, reason(entry)) for entry in memory_entries(specification)]
+    entries = [(entry, reason(entry)) for entry in list_memory_entries(specification)]
     tensors = dict.fromkeys([*specification.inputs, *(einsum.output for einsum in specification.einsums)])
     unmoved: dict[str, str] = {}
     for tensor in tensors:
@@ -78,16 +80,18 @@ def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry]
         for einsum in einsums:
             of_einsum = [(entry, reason) for entry, reason in of_tensor if entry.einsum == einsum]
             suffix = f" in {einsum}" if len(einsums) > 1 else ""
-            unmoved |= {f"{name}{suffix}": reason for name, reason in _largest_unmoved(tensor, of_einsum)}
+            unmoved |= {
+                f"{name}{suffix}": reason for name, reason in _find_largest_unmoved(tensor, of_einsum)
+            }
     if any(configuration.memories for configuration in specification.configurations.values()):
-        end_tensors = _inputs_and_results(specification)
+        end_tensors = _find_inputs_and_results(specification)
         unmoved |= {
             name: UNBOUND for name in end_tensors if name not in {entry.tensor for entry, _reason in entries}
         }
     return {name: unmoved[name] for name in sorted(unmoved)}
 
 
-def _largest_unmoved(tensor: str, entries: list[tuple[MemoryEntry, str]]) -> Iterator[tuple[str, str]]:
+def _find_largest_unmoved(tensor: str, entries: list[tuple[MemoryEntry, str]]) -> Iterator[tuple[str, str]]:
     """Yield the largest parts of a tensor that do not move in an Einsum, with the reasons."""
     if all(reason for _entry, reason in entries):
         yield tensor, _join_reasons(entries)
@@ -106,14 +110,14 @@ def _join_reasons(entries: Iterable[tuple[MemoryEntry, str]]) -> str:
     return "; ".join(dict.fromkeys(reason for _entry, reason in entries))
 
 
-def _inputs_and_results(specification: Specification) -> list[str]:
+def _find_inputs_and_results(specification: Specification) -> list[str]:
     """Return the inputs of a cascade, and its results: outputs that no Einsum reads."""
     inputs = {name for einsum in specification.einsums for name in einsum.inputs}
     outputs = dict.fromkeys(einsum.output for einsum in specification.einsums)
     return [*specification.inputs, *(name for name in outputs if name not in inputs)]
 
 
-def least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) -> int:
+def count_least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) -> int:
     """Return the bytes that any machine moves: each operand once, and each result once.
 
     Of several formats of a tensor that are bound to memory, the smallest counts.
@@ -123,8 +127,8 @@ def least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) ->
             not.
         trees: operands and results by name, their ranks as declared; a missing tensor counts 0.
     """
-    entries, least = memory_entries(specification), 0
-    for name in _inputs_and_results(specification):
+    entries, least = list_memory_entries(specification), 0
+    for name in _find_inputs_and_results(specification):
         if name not in trees:
             continue
         formats, by_format = specification.tensors[name].formats, dict[str, set[tuple[str, str]]]()
@@ -144,7 +148,7 @@ def _count_bits(tree: FiberTree, format: Format, kinds: Iterable[tuple[str, str]
     An outer piece of a rank (``K1``) counts the coordinates of the ranks above it only, which is a lower
     bound.
     """
-    declared = {rank: _declared_rank(rank, tree.names) for rank in format.rank_order}
+    declared = {rank: _find_declared_rank(rank, tree.names) for rank in format.rank_order}
     order = list(dict.fromkeys(name for name in declared.values() if name))
     ordered = tree.swizzle([*order, *(name for name in tree.names if name not in order)])
     bits = 0
@@ -160,6 +164,6 @@ def _count_bits(tree: FiberTree, format: Format, kinds: Iterable[tuple[str, str]
     return bits
 
 
-def _declared_rank(rank: str, names: Iterable[str]) -> str:
+def _find_declared_rank(rank: str, names: Iterable[str]) -> str:
     """Return the declared rank with the coordinates of a rank or of its innermost piece (``K0``)."""
     return next((name for name in names if rank in (name, f"{name}0")), "")

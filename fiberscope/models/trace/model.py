@@ -31,7 +31,7 @@ Counts = dict[str, Any]
 TEAAL = Effects()
 
 
-def blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
+def group_blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
     """Group consecutive Einsums that run concurrently, by name.
 
     An Einsum joins the block before it if both have the same configuration and the same loops up to the first
@@ -42,15 +42,11 @@ def blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
     used_units: set[str] = set()
     previous: Einsum | None = None
     for einsum in einsums:
-        if (
-            previous is None
-            or _config_and_outer_loops(einsum) != _config_and_outer_loops(previous)
-            or used_units & _units(einsum)
-        ):
+        if previous is None or _fuse_key(einsum) != _fuse_key(previous) or used_units & _find_units(einsum):
             groups.append([])
             used_units = set()
         else:
-            used_units |= _units(einsum)
+            used_units |= _find_units(einsum)
         groups[-1].append(einsum.name)
         previous = einsum
     return groups
@@ -70,17 +66,17 @@ def block_seconds(metrics: Sequence[Mapping[str, Any]]) -> float:
     return max(totals, default=0.0)
 
 
-def _config_and_outer_loops(einsum: Einsum) -> tuple[str, tuple[str, ...]]:
-    return einsum.bindings.config, loops_outside_space(einsum)
+def _fuse_key(einsum: Einsum) -> tuple[str, tuple[str, ...]]:
+    return einsum.bindings.config, find_loops_outside_space(einsum)
 
 
-def loops_outside_space(einsum: Einsum) -> tuple[str, ...]:
+def find_loops_outside_space(einsum: Einsum) -> tuple[str, ...]:
     """Return the loops outside of the first loop in space."""
     space = {loop.rank for loop in einsum.spacetime.space} if einsum.spacetime else set[str]()
     return tuple(takewhile(lambda rank: rank not in space, einsum.loop_order))
 
 
-def _units(einsum: Einsum) -> set[str]:
+def _find_units(einsum: Einsum) -> set[str]:
     """Return the functional units of an Einsum; mergers do not count."""
     bindings = einsum.bindings
     lists = (bindings.compute, bindings.intersectors, bindings.sequencers)
@@ -100,7 +96,7 @@ def count_swap_steps(tree: FiberTree, final: Sequence[str], merger: Component) -
             (``merge_steps``). If not, insertion keeps the heads sorted (``sort_steps``).
     """
     steps, radix, sums = 0, merger.radix, merger.reduces
-    for depth in exchanges(tree.names, final):
+    for depth in list_exchanges(tree.names, final):
         segments, starts = tree.segments[depth], tree.segments[depth + 1]
         coordinates = tree.coordinates[depth + 1]
         steps += (
@@ -115,7 +111,7 @@ def count_swap_steps(tree: FiberTree, final: Sequence[str], merger: Component) -
     return steps
 
 
-def exchanges(initial: Sequence[str], final: Sequence[str]) -> Iterator[int]:
+def list_exchanges(initial: Sequence[str], final: Sequence[str]) -> Iterator[int]:
     """Yield the depths at which a rank is exchanged with the rank below to reach the final order.
 
     Args:
@@ -153,7 +149,7 @@ class Model:
         """
         if self.storages and self.storages[-1] is not None:
             self.storages[-1].traffic()
-        configuration = self._configuration(prepared)
+        configuration = self._find_configuration(prepared)
         if configuration is None:
             self.storages.append(None)
             self.imbalances.append(None)
@@ -174,21 +170,21 @@ class Model:
         # after an interrupt there is a storage without a run
         for run, storage, imbalance in zip(outcome.runs, self.storages, self.imbalances, strict=False):
             if storage is not None:
-                counts = dict(self._component_counts(run, storage, imbalance, outcome))
+                counts = dict(self._count_components(run, storage, imbalance, outcome))
                 _add(metrics.setdefault(run.prepared.einsum.name, {}), counts)
         measured = [einsum for einsum in self.specification.einsums if einsum.name in metrics]
-        groups = blocks(measured)
+        groups = group_blocks(measured)
         seconds = sum(block_seconds([metrics[name] for name in block]) for block in groups)
         return metrics | {"blocks": groups, "time": seconds}
 
-    def _configuration(self, prepared: Prepared) -> Configuration | None:
+    def _find_configuration(self, prepared: Prepared) -> Configuration | None:
         return self.specification.configurations.get(prepared.einsum.bindings.config)
 
-    def _component_counts(
+    def _count_components(
         self, run: EinsumRun, storage: Storage, imbalance: Imbalance | None, outcome: CascadeRun
     ) -> Iterator[tuple[str, Counts]]:
         """Yield the active components with their counts and seconds."""
-        configuration = self._configuration(run.prepared)
+        configuration = self._find_configuration(run.prepared)
         assert configuration is not None
         output = run.prepared.einsum.output
         for name, tensors in storage.traffic().items():
@@ -198,7 +194,7 @@ class Model:
                 if tensor == output:
                     counts[tensor]["write"] = traffic.write
             bits = sum(sum(directions.values()) for directions in counts.values())
-            yield name, counts | _memory_time(configuration.components[name], bits)
+            yield name, counts | _compute_memory_time(configuration.components[name], bits)
         for name, counts in self._work(run, outcome).items():
             component = configuration.components[name]
             rate = configuration.clock_frequency * component.instances
@@ -213,26 +209,28 @@ class Model:
             name = f"{merger.tensor}_{''.join(merger.init_ranks)}"
             work.setdefault(merger.component, {})[name] = self._swap_steps(run, merger, outcome)
         for compute in bindings.compute:
-            names = _counter_names(run.prepared.einsum, compute.operation)
+            names = _list_counter_names(run.prepared.einsum, compute.operation)
             count = sum(run.operations.get(name, 0) for name in names)
             work.setdefault(compute.component, {})[compute.operation] = count
         for intersector in bindings.intersectors:
             counts = work.setdefault(intersector.component, {"intersect": 0})
-            counts["intersect"] += self._intersection_steps(run, intersector.component, intersector.rank)
+            counts["intersect"] += self._count_intersection_steps(
+                run, intersector.component, intersector.rank
+            )
         for sequencer in bindings.sequencers:
             work.setdefault(sequencer.component, {})[sequencer.rank] = run.bodies[sequencer.rank]
         return work
 
-    def _component(self, run: EinsumRun, name: str) -> Component:
-        configuration = self._configuration(run.prepared)
+    def _find_component(self, run: EinsumRun, name: str) -> Component:
+        configuration = self._find_configuration(run.prepared)
         assert configuration is not None
         return configuration.components[name]
 
-    def _intersection_steps(self, run: EinsumRun, name: str, rank: str) -> int:
+    def _count_intersection_steps(self, run: EinsumRun, name: str, rank: str) -> int:
         if rank not in run.intersections:
             return 0
         counts = run.intersections[rank]
-        kind = self._component(run, name).intersection
+        kind = self._find_component(run, name).intersection
         return {
             "two-finger": counts.two_finger,
             "skip-ahead": counts.skip_ahead,
@@ -240,17 +238,17 @@ class Model:
         }[kind or "two-finger"]
 
     def _swap_steps(self, run: EinsumRun, binding: MergerBinding, outcome: CascadeRun) -> int:
-        tree = _merger_input(run, binding, outcome)
-        return count_swap_steps(tree, binding.final_ranks, self._component(run, binding.component))
+        tree = _build_merger_input(run, binding, outcome)
+        return count_swap_steps(tree, binding.final_ranks, self._find_component(run, binding.component))
 
 
-def _counter_names(einsum: Einsum, function: str) -> set[str]:
+def _list_counter_names(einsum: Einsum, function: str) -> set[str]:
     """Return the counters of a function: its operators' counters, and its own name."""
     names = {OPERATORS[operator] for operator, computed in einsum.operators.items() if computed == function}
     return names | ({function} - set(OPERATORS.values()))
 
 
-def _merger_input(run: EinsumRun, binding: MergerBinding, outcome: CascadeRun) -> FiberTree:
+def _build_merger_input(run: EinsumRun, binding: MergerBinding, outcome: CascadeRun) -> FiberTree:
     """Return the tensor in the order in which a merger reads it.
 
     An output of an earlier Einsum in this order is read as it was stored. Otherwise the Einsum's own tree,
@@ -262,7 +260,7 @@ def _merger_input(run: EinsumRun, binding: MergerBinding, outcome: CascadeRun) -
     return run.prepared.trees[binding.tensor].tree.swizzle(binding.init_ranks)
 
 
-def _memory_time(component: Component, bits: int) -> Counts:
+def _compute_memory_time(component: Component, bits: int) -> Counts:
     """Return the seconds of a memory; 0 without a bandwidth."""
     if component.bandwidth is None:
         return {"time": 0.0}

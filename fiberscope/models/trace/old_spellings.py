@@ -12,8 +12,8 @@ _DIRECTIVE = re.compile(r"\b(uniform|nway)(Shape|Occupancy)(?=\()")
 
 def respell(root: yaml.MappingNode) -> None:
     """Rename keys and directives of a file in place; write loop orders in a list as a section."""
-    for section, node in _sections(root):
-        for key, value in _sections(node):
+    for section, node in _find_sections(root):
+        for key, value in _find_sections(node):
             key.value = _KEYS.get(str(section.value), {}).get(key.value, key.value)
             if key.value == "partitioning":
                 _respell_directives(value)
@@ -23,7 +23,7 @@ def respell(root: yaml.MappingNode) -> None:
             ]
 
 
-def _sections(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
+def _find_sections(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
     return node.value if isinstance(node, yaml.MappingNode) else []
 
 
@@ -31,7 +31,7 @@ def _respell_directives(node: yaml.Node) -> None:
     """Rename directives, as ``uniformShape(6)`` to ``uniform_shape(6)``."""
     if isinstance(node, yaml.ScalarNode):
         node.value = _DIRECTIVE.sub(lambda match: f"{match[1]}_{match[2].lower()}", str(node.value))
-    for _key, value in _sections(node):
+    for _key, value in _find_sections(node):
         _respell_directives(value)
     for value in node.value if isinstance(node, yaml.SequenceNode) else ():
         _respell_directives(value)

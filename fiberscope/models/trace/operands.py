@@ -37,7 +37,7 @@ class CascadeOperand:
     factor: Factor | None = None
 
 
-def operand_names(factors: Sequence[object], by_name: Mapping[str, object]) -> tuple[str, ...]:
+def list_operand_names(factors: Sequence[object], by_name: Mapping[str, object]) -> tuple[str, ...]:
     """Return the names of the tensors with operands: A and B for factors, also if A stands for both.
 
     The arguments are those of ``load_operands``.
@@ -75,44 +75,44 @@ def load_operands(
             name: open_tensor(tensor, name, exact=exact, progress=progress)
             for name, tensor in by_name.items()
         }
-        return {name: _operand(name, tensor, ranks) for name, tensor in tensors.items()}
+        return {name: _make_operand(name, tensor, ranks) for name, tensor in tensors.items()}
     loaded = [
         open_tensor(factor, name, exact=exact, progress=progress)
-        for name, factor in _factors(factors).items()
+        for name, factor in _name_factors(factors).items()
     ]
     first_and_last = [loaded[0], loaded[-1]] if loaded else []  # a single factor is A and B
     return {
-        name: _operand(name, tensor, ranks, side)
+        name: _make_operand(name, tensor, ranks, side)
         for (name, side), tensor in zip(SIDES, first_and_last, strict=False)
     }
 
 
-def _operand(
+def _make_operand(
     name: str, tensor: NamedTensor, ranks: Mapping[str, tuple[str, ...]], side: Factor | None = None
 ) -> CascadeOperand:
     return CascadeOperand(name, replace(tensor, ranks=ranks.get(name, ())), side)
 
 
-def _factors(factors: Sequence[object]) -> dict[str, object]:
+def _name_factors(factors: Sequence[object]) -> dict[str, object]:
     """Return the factors by name; a factor that generates both operands stands for both."""
     if len(factors) == 1 and isinstance(factors[0], str) and is_gemm(factors[0]):
         factors = draw(factors[0])
     return dict(zip("AB", factors, strict=False))
 
 
-def problem_inputs(problem: Problem) -> dict[str, CascadeOperand]:
+def list_problem_inputs(problem: Problem) -> dict[str, CascadeOperand]:
     """Return the inputs of a cascade for a problem.
 
     Raises:
         WorkloadError: no cascade solves the problem.
     """
     return {
-        name: CascadeOperand(name, _named_matrix(problem, name, matrix))
+        name: CascadeOperand(name, _name_matrix(problem, name, matrix))
         for name, matrix in problem.matrices().items()
     }
 
 
-def _named_matrix(problem: Problem, name: str, matrix: CsrArray) -> NamedTensor:
+def _name_matrix(problem: Problem, name: str, matrix: CsrArray) -> NamedTensor:
     """Return a matrix derived from a problem's operand; under the operand's name it keeps the source."""
     operand = next(iter(problem.operands.values()))
     if name in problem.operands and isinstance(operand, Workload):
@@ -161,11 +161,11 @@ def as_factors(
         return dict(operands)
     if any(len(factor.workload.tensor.shape) != MATRIX for factor in factors.values()):
         return dict(operands)
-    if _sizes_agree(factors, declared, output) or not _sizes_agree(operands, declared, output):
+    if _has_agreeing_sizes(factors, declared, output) or not _has_agreeing_sizes(operands, declared, output):
         return factors
     for name, factor in factors.items():
         upper, lower = declared[name]
-        if matrix_ranks(factor, (upper, lower), output) != (upper, lower):
+        if find_matrix_ranks(factor, (upper, lower), output) != (upper, lower):
             rows, columns = factor.workload.tensor.shape
             warnings.warn(
                 f"{name} ({rows} x {columns}): as a factor of the product its rows would be rank {lower}, "
@@ -175,21 +175,23 @@ def as_factors(
     return dict(operands)
 
 
-def _sizes_agree(
+def _has_agreeing_sizes(
     operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
 ) -> bool:
     """Return whether all matrices agree on the size of each rank, as far as their shapes are known."""
     sizes: dict[str, int] = {}
     for name, operand in operands.items():
         if operand.workload.has_shape:
-            ranks = matrix_ranks(operand, declared[name], output)
+            ranks = find_matrix_ranks(operand, declared[name], output)
             for rank, size in zip(ranks, operand.workload.tensor.shape, strict=True):
                 if sizes.setdefault(rank, size) != size:
                     return False
     return True
 
 
-def matrix_ranks(operand: CascadeOperand, declared: Sequence[str], output: Sequence[str]) -> tuple[str, str]:
+def find_matrix_ranks(
+    operand: CascadeOperand, declared: Sequence[str], output: Sequence[str]
+) -> tuple[str, str]:
     """Return the ranks of the rows and the columns of a matrix.
 
     Args:
@@ -207,7 +209,7 @@ def matrix_ranks(operand: CascadeOperand, declared: Sequence[str], output: Seque
     return (lower, upper) if is_transposed else (upper, lower)
 
 
-def with_ranks(
+def add_ranks(
     operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
 ) -> dict[str, CascadeOperand]:
     """Return operands that name the ranks of their dimensions; the arguments are those of ``as_factors``."""
@@ -215,14 +217,14 @@ def with_ranks(
     for name, operand in operands.items():
         ranks = tuple(declared[name])
         if len(ranks) == MATRIX:
-            ranks = matrix_ranks(operand, ranks, output)
+            ranks = find_matrix_ranks(operand, ranks, output)
         elif operand.workload.ranks:
             ranks = operand.workload.ranks
         operands_with_ranks[name] = replace(operand, workload=replace(operand.workload, ranks=ranks))
     return operands_with_ranks
 
 
-def operand_trees(
+def build_operand_trees(
     operands: Iterable[CascadeOperand],
     declared: Mapping[str, Sequence[str]],
     output: Sequence[str],
@@ -245,7 +247,7 @@ def operand_trees(
         declared_ranks = declared[operand.name]
         tensor = operand.workload.of_order(len(declared_ranks), operand.name)
         ranks = (
-            matrix_ranks(operand, declared_ranks, output)
+            find_matrix_ranks(operand, declared_ranks, output)
             if len(declared_ranks) == MATRIX
             else tensor.ranks or tuple(declared_ranks)
         )
@@ -253,10 +255,10 @@ def operand_trees(
         minima |= {
             rank: max(size, minima.get(rank, 0)) for rank, size in zip(ranks, tensor.shape, strict=True)
         }
-    return {name: _operand_tree(tensor, ranks, minima) for name, (tensor, ranks) in tensors.items()}
+    return {name: _build_operand_tree(tensor, ranks, minima) for name, (tensor, ranks) in tensors.items()}
 
 
-def _operand_tree(operand: NamedTensor, ranks: Sequence[str], minima: Mapping[str, int]) -> FiberTree:
+def _build_operand_tree(operand: NamedTensor, ranks: Sequence[str], minima: Mapping[str, int]) -> FiberTree:
     tensor = (
         operand.tensor if operand.has_shape else operand.tensor.at_least([minima[rank] for rank in ranks])
     )
@@ -266,7 +268,7 @@ def _operand_tree(operand: NamedTensor, ranks: Sequence[str], minima: Mapping[st
     return FiberTree.from_coo(shape, tensor.coordinates, tensor.values)
 
 
-def tree_to_tensor(tree: FiberTree, ranks: Sequence[str]) -> SparseTensor:
+def convert_tree(tree: FiberTree, ranks: Sequence[str]) -> SparseTensor:
     """Return an unpartitioned tree as coordinates and values.
 
     Args:

@@ -192,9 +192,9 @@ class OutputRank:  # C: final
     def _insert(self) -> int:
         """Store the element in the side buffer."""
         if self.inserted == len(self.side_coordinates):
-            self.side_coordinates = double_integers(self.side_coordinates)
-            self.side_children = double_integers(self.side_children)
-            self.side_values = double_values(self.side_values)
+            self.side_coordinates = grow_integers(self.side_coordinates)
+            self.side_children = grow_integers(self.side_children)
+            self.side_values = grow_values(self.side_values)
         self.side_coordinates[self.inserted] = self.coordinate
         self.side_children[self.inserted] = self.child
         self.side_values[self.inserted] = self.value
@@ -279,10 +279,10 @@ class OutputRank:  # C: final
             fiber, self.spare_fiber = self.spare_fiber, 0
             return fiber
         if self.fibers == len(self.starts):
-            self.starts, self.lengths = double_integers(self.starts), double_integers(self.lengths)
+            self.starts, self.lengths = grow_integers(self.starts), grow_integers(self.lengths)
             self.capacities, self.last_moved = (
-                double_integers(self.capacities),
-                double_integers(self.last_moved),
+                grow_integers(self.capacities),
+                grow_integers(self.last_moved),
             )
         self.starts[self.fibers] = self.elements
         self.lengths[self.fibers] = self.capacities[self.fibers] = 0
@@ -314,11 +314,11 @@ class OutputRank:  # C: final
 
     def _reserve(self, elements: int) -> int:
         while elements > len(self.coordinates):
-            self.coordinates = double_integers(self.coordinates)
+            self.coordinates = grow_integers(self.coordinates)
             if self.next_rank is None:
-                self.values = double_values(self.values)
+                self.values = grow_values(self.values)
             else:
-                self.children = double_integers(self.children)
+                self.children = grow_integers(self.children)
         return 0
 
     def _move_in(self) -> int:
@@ -344,14 +344,14 @@ class OutputRank:  # C: final
         return 0
 
 
-def double_integers(numbers: IntegerArray) -> IntegerArray:  # C: cpdef
+def grow_integers(numbers: IntegerArray) -> IntegerArray:  # C: cpdef
     """Return an array of twice the length with the same numbers first; the others are not set."""
     doubled = np.empty(2 * len(numbers), np.int64)
     doubled[: len(numbers)] = numbers
     return doubled
 
 
-def double_values(values: FloatArray) -> FloatArray:  # C: cpdef
+def grow_values(values: FloatArray) -> FloatArray:  # C: cpdef
     """Return an array of twice the length with the same values first; the others are not set."""
     doubled = np.empty(2 * len(values))
     doubled[: len(values)] = values

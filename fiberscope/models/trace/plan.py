@@ -134,9 +134,9 @@ class LoopPlan:
         depth = self.loops.index(loop)
         if self.lowest(rank) == loop:
             return CoordinateSource(depth, depth)
-        return CoordinateSource(depth, self._component_index(self.lowest(rank)))
+        return CoordinateSource(depth, self._find_component_index(self.lowest(rank)))
 
-    def _component_index(self, rank: str) -> int:
+    def _find_component_index(self, rank: str) -> int:
         """Return the index of the coordinate of a flattened rank's part in the nest's point."""
         return self._component_indices.setdefault(rank, len(self.loops) + len(self._component_indices))
 
@@ -154,10 +154,10 @@ class LoopPlan:
 
         The depth is ``NO_LOOP`` for a constant coordinate, and the number of loops if no loop determines it.
         """
-        depths = [self._depth_of(rank) for rank in use.index.ranks]
+        depths = [self._find_depth(rank) for rank in use.index.ranks]
         return max(depths, default=NO_LOOP)
 
-    def _depth_of(self, rank: str) -> int:
+    def _find_depth(self, rank: str) -> int:
         loop = self.loop_of(rank)
         return len(self.loops) if loop is None else self.loops.index(loop)
 
@@ -236,7 +236,7 @@ def rank_shapes(
                 )
             sources.setdefault(rank, access.tensor)
     _infer_missing_shapes(specification, einsum, shapes, affine)
-    return shapes | _output_shapes(specification, equation, shapes)
+    return shapes | _find_output_shapes(specification, equation, shapes)
 
 
 def _infer_missing_shapes(
@@ -271,7 +271,7 @@ def _infer_shape(index: Index, size: int, shapes: dict[str, int]) -> None:
     shapes[unknown[0]] = max(0, (size - 1 - other_reach) // factors[unknown[0]] + 1)
 
 
-def _output_shapes(
+def _find_output_shapes(
     specification: Specification, equation: Equation, shapes: Mapping[str, int]
 ) -> dict[str, int]:
     """Return the shapes of the output's ranks with affine indices, by ``NAME of the output``."""

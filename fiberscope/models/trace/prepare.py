@@ -82,7 +82,7 @@ def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
         else:
             _follow(plan, operands, step)
     for operand in operands:
-        names = sorted(operand.tree.names, key=lambda name: depth_of(plan, operand, name))
+        names = sorted(operand.tree.names, key=lambda name: find_depth(plan, operand, name))
         operand.ordered = Reordered(operand.tree, tuple(names), NONZEROS_PER_BLOCK)
 
 
@@ -102,7 +102,7 @@ def _order_partitions(plan: LoopPlan) -> Iterator[Partition]:
     yield from sorted(splits, key=lambda split: plan.top(split.rank))
 
 
-def depth_of(plan: LoopPlan, operand: Operand, name: str) -> int:
+def find_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
     """Return the depth of the loop that iterates over a rank of a tree, or looks up its coordinate.
 
     The depth is ``NO_LOOP`` for a constant coordinate, and the number of loops if the rank has no loop.
@@ -157,7 +157,7 @@ def _cut_by_occupancy(
     if leader is None or not _has_rank(leader, rank):
         raise InputError(f"{directive.leader} cannot lead the cut of {rank}: it does not have it")
     # boundaries are those of each fiber under the outer ranks; a tensor without these ranks cannot have them
-    outer = [name for name in _outer_ranks(plan, leader, rank, piece) if name != rank]
+    outer = [name for name in _find_outer_ranks(plan, leader, rank, piece) if name != rank]
     leader.tree = _move_to_root(leader.tree, outer, rank)
     boundaries = leader.tree.boundaries(rank, directive.size)
     for operand in operands:
@@ -179,14 +179,14 @@ def _follow_at_run_time(operand: Operand, rank: str, inner: str) -> None:
     operand.followers = [name for name in operand.followers if name != rank] + [inner]
 
 
-def _outer_ranks(plan: LoopPlan, leader: Operand, rank: str, piece: str) -> list[str]:
+def _find_outer_ranks(plan: LoopPlan, leader: Operand, rank: str, piece: str) -> list[str]:
     """Return the leader's ranks with loops outside of the loop over pieces, in loop order."""
     depth = plan.loops.index(piece) if piece in plan.loops else plan.top(rank)
-    names = [name for name in leader.tree.names if _outermost_depth(plan, leader, name) < depth]
-    return sorted(names, key=lambda name: _outermost_depth(plan, leader, name))
+    names = [name for name in leader.tree.names if _find_outermost_depth(plan, leader, name) < depth]
+    return sorted(names, key=lambda name: _find_outermost_depth(plan, leader, name))
 
 
-def _outermost_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
+def _find_outermost_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
     use = operand.use(name)
     return plan.depth(use) if use is not None and not use.is_plain else plan.top(name)
 
@@ -208,7 +208,7 @@ def _flatten_tree(plan: LoopPlan, operand: Operand, flatten: Flatten) -> FiberTr
     names = operand.tree.names
     depth = plan.top(flatten.name)
     other_ranks = [name for name in names if name not in flatten.ranks]
-    outer_ranks = [name for name in other_ranks if _outermost_depth(plan, operand, name) < depth]
+    outer_ranks = [name for name in other_ranks if _find_outermost_depth(plan, operand, name) < depth]
     inner_ranks = [name for name in other_ranks if name not in outer_ranks]
     tree = operand.tree.swizzle([*outer_ranks, *flatten.ranks, *inner_ranks])
     outer = flatten.ranks[0]

@@ -116,21 +116,21 @@ class _Compiler:
             self.tensors += 1
             return self.tensors - 1
         if isinstance(expression, Number):
-            return self._constant(float(expression.value))
+            return self._compile_constant(float(expression.value))
         if isinstance(expression, Scalar):
             if arguments is not None and expression.name in arguments:
                 return arguments[expression.name]
-            return self._constant(self.symbols[expression.name])
+            return self._compile_constant(self.symbols[expression.name])
         assert isinstance(expression, Operation | Take | Call)
         registers = [self.register(operand, arguments) for operand in expression.operands]
         if isinstance(expression, Take):
             return self._take(registers, expression.selected)
         if isinstance(expression, Call):
-            counter = self._counter(expression.function) if arguments is None else UNCOUNTED
-            return self._function(expression.function, registers, ANY, counter)
+            counter = self._compile_counter(expression.function) if arguments is None else UNCOUNTED
+            return self._compile_function(expression.function, registers, ANY, counter)
         return self._operate(expression.operator, registers, is_counted=arguments is None)
 
-    def _constant(self, value: float) -> int:
+    def _compile_constant(self, value: float) -> int:
         self.program.constants.append(value)
         return -len(self.program.constants)
 
@@ -143,7 +143,7 @@ class _Compiler:
         program.counts.append(counter)
         return RESULTS + len(program.operations) - 1
 
-    def _counter(self, name: str) -> int:
+    def _compile_counter(self, name: str) -> int:
         if name not in self.program.counters:
             self.program.counters.append(name)
         return self.program.counters.index(name)
@@ -157,16 +157,16 @@ class _Compiler:
 
     def _operate(self, operator: str, registers: Sequence[int], *, is_counted: bool) -> int:
         name = self.operators[operator] if is_counted else OPERATORS[operator]
-        counter = self._counter(OPERATORS[operator]) if is_counted else UNCOUNTED
+        counter = self._compile_counter(OPERATORS[operator]) if is_counted else UNCOUNTED
         if len(registers) == 1:
             return self._add(NEG, registers[0], registers[0], ALL, counter)
         mode = ALL if operator == "*" and is_counted else ANY
         result = registers[0]
         for register in registers[1:]:
-            result = self._function(name, [result, register], mode, counter)
+            result = self._compile_function(name, [result, register], mode, counter)
         return result
 
-    def _function(self, name: str, registers: Sequence[int], mode: int, counter: int) -> int:
+    def _compile_function(self, name: str, registers: Sequence[int], mode: int, counter: int) -> int:
         """Return the register of a function's result: present where its arguments are, and counted once."""
         if name in OPCODES:
             return self._add(OPCODES[name], registers[0], registers[-1], mode, counter)
@@ -205,7 +205,9 @@ def _resolve_register(register: int, program: Program) -> int:
     return register if register >= 0 else program.tensors - 1 - register
 
 
-def condition(expression: Expression, cursor: Presence, everywhere: Callable[[], int]) -> list[int] | None:
+def compile_condition(
+    expression: Expression, cursor: Presence, everywhere: Callable[[], int]
+) -> list[int] | None:
     """Return the presence condition of a loop, as for ``Coiteration``; None: at every coordinate.
 
     Args:
@@ -220,7 +222,7 @@ def condition(expression: Expression, cursor: Presence, everywhere: Callable[[],
     if isinstance(expression, Number | Scalar):
         return None
     assert isinstance(expression, Operation | Take | Call)
-    terms = [condition(operand, cursor, everywhere) for operand in expression.operands]
+    terms = [compile_condition(operand, cursor, everywhere) for operand in expression.operands]
     if isinstance(expression, Take) or (isinstance(expression, Operation) and expression.operator == "*"):
         return _join_terms([term for term in terms if term is not None], BOTH)
     if all(term is None for term in terms):

@@ -75,7 +75,7 @@ class LineTable:  # C: final
         self.count = 0
 
 
-def double_array(code: str, numbers: array[int]) -> array[int]:
+def grow_array(code: str, numbers: array[int]) -> array[int]:
     """Return an array of twice the length; both halves contain the numbers.
 
     Args:
@@ -210,7 +210,7 @@ class Buffet(Recorder):
     def _begin_residency(self, write: bool) -> None:
         """Begin the residency of a line that this iteration has not touched before."""
         if self.last_number == len(self.states):
-            self.states = double_array("B", self.states)
+            self.states = grow_array("B", self.states)
         self.states[self.last_number] = 0 if self._allocate_line() else IS_BYPASSED
         self._count_read(write)
 

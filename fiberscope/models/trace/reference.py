@@ -134,9 +134,11 @@ class Arithmetic:
         if isinstance(expression, Call):
             result = self.function(expression.function, [values for values, _ in operands])
             return self._mask_absent(result, reduce(or_, present))
-        return self._operation(expression, operands)
+        return self._apply_operation(expression, operands)
 
-    def _operation(self, expression: Operation, operands: list[tuple[Floats, Mask]]) -> tuple[Floats, Mask]:
+    def _apply_operation(
+        self, expression: Operation, operands: list[tuple[Floats, Mask]]
+    ) -> tuple[Floats, Mask]:
         result, mask = operands[0]
         if len(operands) == 1:
             return self._mask_absent(-result, mask)
@@ -241,7 +243,7 @@ def reduce_points(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integ
     keys, values = keys[order], values[order]
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, np.int64)
     # also without points, for which ``reduceat`` fails
-    if len(first) == len(keys) or not accumulates(einsum):
+    if len(first) == len(keys) or not has_reduction(einsum):
         return keys[first], values[first], np.abs(values[first])
     name = einsum.operators["+"]
     sizes = np.add.reduceat(np.abs(values), first) if name == "add" else np.abs(values[first])
@@ -259,6 +261,6 @@ def _fold(function: Binary, values: Floats) -> float:
     return float(result[0])
 
 
-def accumulates(einsum: Einsum) -> bool:
+def has_reduction(einsum: Einsum) -> bool:
     """Return whether several points of the iteration space are reduced to one output."""
     return reduces(einsum.computed)

@@ -9,11 +9,11 @@ from hashlib import sha256
 from typing import Any
 
 from fiberscope.accelerators.machine import CachedTraffic
-from fiberscope.models.trace.area import chip_parts
+from fiberscope.models.trace.area import price_chip_parts
 from fiberscope.models.trace.energy import Energy
 from fiberscope.models.trace.evaluate import CascadeRun
-from fiberscope.models.trace.memory_entries import DRAM_ONLY, OTHER_ORDER, MemoryEntry, unmoved_tensors
-from fiberscope.models.trace.operands import CascadeOperand, tree_to_tensor
+from fiberscope.models.trace.memory_entries import DRAM_ONLY, OTHER_ORDER, MemoryEntry, find_unmoved_tensors
+from fiberscope.models.trace.operands import CascadeOperand, convert_tree
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import UNCHECKED
@@ -81,8 +81,8 @@ def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = 
         source: provenance of the request and the sources; None for a report without it.
     """
     specification, seconds = modelled.specification, float(modelled.metrics["time"])
-    operations = _operations(modelled)
-    cycles = _cycles(specification, seconds)
+    operations = _count_operations(modelled)
+    cycles = _convert_to_cycles(specification, seconds)
     return build_report(
         timing,
         operations.get("multiply"),
@@ -90,27 +90,27 @@ def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = 
         accelerator=specification.name,
         complete=not modelled.outcome.interrupted,
         ending="interrupted" if modelled.outcome.interrupted else "done",
-        workload=_workload(modelled),
-        problem=parts.Problem(kind="cascade", title=_title(modelled)),
-        config=_config(modelled),
+        workload=_describe_workload(modelled),
+        problem=parts.Problem(kind="cascade", title=_format_title(modelled)),
+        config=_describe_config(modelled),
         chosen=modelled.choices,
         cycles=cycles,
         seconds=seconds,
         operations=operations,
-        traffic=_traffic(modelled),
-        cached=_cached(modelled.cached),
-        unmoved=_unmoved(modelled),
-        product=_product(modelled),
-        verification=_verification(modelled),
-        bottleneck=bottleneck(modelled.metrics),
-        teaal=_teaal(modelled),
+        traffic=_count_traffic(modelled),
+        cached=_describe_cached(modelled.cached),
+        unmoved=_list_unmoved(modelled),
+        product=_build_product(modelled),
+        verification=_summarize_verification(modelled),
+        bottleneck=describe_bottleneck(modelled.metrics),
+        teaal=_describe_teaal(modelled),
         source=source,
-        **_costs(modelled, cycles, seconds),
+        **_estimate_costs(modelled, cycles, seconds),
     ).holding(None if modelled.outcome.interrupted else _answer(modelled))
 
 
-def _costs(modelled: ModelledRun, cycles: int, seconds: float) -> dict[str, Any]:
-    chip = chip_parts(modelled.specification)
+def _estimate_costs(modelled: ModelledRun, cycles: int, seconds: float) -> dict[str, Any]:
+    chip = price_chip_parts(modelled.specification)
     static = static_items(chip, RunActivity({}, {}, {}, cycles, seconds))
     energy = costs.energy_fields([*modelled.energy.items, *static], seconds)
     return {**energy, **costs.area_fields(area_items(chip))}
@@ -119,10 +119,10 @@ def _costs(modelled: ModelledRun, cycles: int, seconds: float) -> dict[str, Any]
 def _answer(modelled: ModelledRun) -> SparseTensor:
     """Return the last output with its ranks in declared order."""
     name = modelled.specification.einsums[-1].output
-    return tree_to_tensor(modelled.outcome.tensors[name], modelled.specification.tensors[name].ranks)
+    return convert_tree(modelled.outcome.tensors[name], modelled.specification.tensors[name].ranks)
 
 
-def _workload(modelled: ModelledRun) -> parts.Workload:
+def _describe_workload(modelled: ModelledRun) -> parts.Workload:
     """Return the operands in the order of declaration; a second operand that equals the first is left out."""
     workloads = [modelled.operands[name].workload for name in modelled.specification.inputs]
     first, *others = workloads
@@ -131,7 +131,7 @@ def _workload(modelled: ModelledRun) -> parts.Workload:
     return workload([first, *others], modelled.specification.inputs[: 1 + len(others)])
 
 
-def _title(modelled: ModelledRun) -> str:
+def _format_title(modelled: ModelledRun) -> str:
     einsums = modelled.specification.einsums
     if len(einsums) == 1:
         return einsums[0].equation.text
@@ -139,7 +139,7 @@ def _title(modelled: ModelledRun) -> str:
     return f"{modelled.solved.title}, by a {cascade}" if modelled.solved else cascade
 
 
-def _config(modelled: ModelledRun) -> dict[str, Any]:
+def _describe_config(modelled: ModelledRun) -> dict[str, Any]:
     """Return the machine's parameters by section, symbols, options, and a digest of the specification."""
     nested: dict[str, Any] = {}
     for key, value in modelled.specification.parameters.items():
@@ -157,22 +157,22 @@ def _config(modelled: ModelledRun) -> dict[str, Any]:
     }
 
 
-def _cycles(specification: Specification, seconds: float) -> int:
+def _convert_to_cycles(specification: Specification, seconds: float) -> int:
     """Return the time in cycles of the fastest clock, rounded up."""
     clocks = [architecture.clock_frequency for architecture in specification.configurations.values()]
     # without ``round``, an error of the product of floats could add a cycle
     return math.ceil(round(seconds * max(clocks, default=0.0), 6))
 
 
-def _operations(modelled: ModelledRun) -> dict[str, int]:
+def _count_operations(modelled: ModelledRun) -> dict[str, int]:
     """Return the number of operations by name, of the functions and of bound intersectors and mergers."""
     counts: dict[str, int] = {}
     for run in modelled.outcome.runs:
         for name, count in run.operations.items():
             operation = _OPERATIONS.get(name, name)
             counts[operation] = counts.get(operation, 0) + count
-    for name, components in _einsum_metrics(modelled.metrics).items():
-        kinds = _component_kinds(modelled.specification, name)
+    for name, components in _list_einsum_metrics(modelled.metrics).items():
+        kinds = _list_component_kinds(modelled.specification, name)
         for component, component_counts in components.items():
             kind = {"Intersector": "intersect", "Merger": "merge"}.get(kinds.get(component, ""))
             if kind:
@@ -181,12 +181,12 @@ def _operations(modelled: ModelledRun) -> dict[str, int]:
     return counts
 
 
-def _einsum_metrics(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _list_einsum_metrics(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return the metrics of each Einsum, by component."""
     return {name: counts for name, counts in metrics.items() if isinstance(counts, Mapping)}
 
 
-def _component_kinds(specification: Specification, einsum: str) -> dict[str, str]:
+def _list_component_kinds(specification: Specification, einsum: str) -> dict[str, str]:
     """Return the class of each component of an Einsum's configuration."""
     config = next(
         candidate.bindings.config for candidate in specification.einsums if candidate.name == einsum
@@ -196,11 +196,11 @@ def _component_kinds(specification: Specification, einsum: str) -> dict[str, str
     }
 
 
-def _traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
+def _count_traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
     """Return the bytes of each tensor at DRAM, rounded down; without DRAM, at the Einsum's first store."""
     bits: dict[str, dict[str, int]] = {}
-    for einsum, components in _einsum_metrics(modelled.metrics).items():
-        kinds = _component_kinds(modelled.specification, einsum)
+    for einsum, components in _list_einsum_metrics(modelled.metrics).items():
+        kinds = _list_component_kinds(modelled.specification, einsum)
         stores = [
             name for name in components if any(isinstance(v, Mapping) for v in components[name].values())
         ]
@@ -216,15 +216,15 @@ def _traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
     }
 
 
-def _cached(cached: CachedTraffic | None) -> parts.Cached | None:
+def _describe_cached(cached: CachedTraffic | None) -> parts.Cached | None:
     if cached is None:
         return None
     return parts.Cached(traffic=traffic_by_tensor(cached.traffic), in_flight=cached.in_flight)
 
 
-def _unmoved(modelled: ModelledRun) -> dict[str, str]:
+def _list_unmoved(modelled: ModelledRun) -> dict[str, str]:
     """Return tensors and ranks with a binding to memory that no buffer loads, with the reason."""
-    einsums = _einsum_metrics(modelled.metrics)
+    einsums = _list_einsum_metrics(modelled.metrics)
 
     def reason(entry: MemoryEntry) -> str:
         if not entry.is_buffered:
@@ -232,10 +232,10 @@ def _unmoved(modelled: ModelledRun) -> dict[str, str]:
         moved_tensors = einsums.get(entry.einsum, {}).get(entry.memory, {})
         return "" if entry.tensor in moved_tensors else OTHER_ORDER
 
-    return {} if modelled.outcome.interrupted else unmoved_tensors(modelled.specification, reason)
+    return {} if modelled.outcome.interrupted else find_unmoved_tensors(modelled.specification, reason)
 
 
-def _product(modelled: ModelledRun) -> parts.Product | None:
+def _build_product(modelled: ModelledRun) -> parts.Product | None:
     specification = modelled.specification
     output = specification.tensors[specification.einsums[-1].output]
     tree: FiberTree | None = modelled.outcome.tensors.get(output.name)
@@ -245,7 +245,7 @@ def _product(modelled: ModelledRun) -> parts.Product | None:
     return parts.Product(shape=tuple(shapes[rank] for rank in output.ranks), nonzeros=tree.nonzeros)
 
 
-def _verification(modelled: ModelledRun) -> parts.Verification:
+def _summarize_verification(modelled: ModelledRun) -> parts.Verification:
     """Return the worst comparison of all Einsums; the answer's comparison replaces missing ones."""
     outcome, solved = modelled.outcome, modelled.solved
     checks = [run.verification for run in outcome.runs]
@@ -260,12 +260,12 @@ def _verification(modelled: ModelledRun) -> parts.Verification:
     return verified.model_copy(update={"passed": None}) if unknown and verified.passed else verified
 
 
-def bottleneck(metrics: Mapping[str, Any]) -> str:
+def describe_bottleneck(metrics: Mapping[str, Any]) -> str:
     """Describe the slowest component of each block, and its share of the time.
 
     Blocks that take no time are left out; without others, the text is empty.
     """
-    phrases, einsums = [], _einsum_metrics(metrics)
+    phrases, einsums = [], _list_einsum_metrics(metrics)
     for block in metrics["blocks"]:
         times: dict[str, float] = {}
         for name in block:
@@ -278,20 +278,20 @@ def bottleneck(metrics: Mapping[str, Any]) -> str:
     return "; ".join(phrases)
 
 
-def _teaal(modelled: ModelledRun) -> parts.Teaal:
+def _describe_teaal(modelled: ModelledRun) -> parts.Teaal:
     return parts.Teaal(
         semantics=modelled.options.semantics,
         expressions=tuple(einsum.equation.text for einsum in modelled.specification.einsums),
         rounds=modelled.outcome.rounds,
-        bodies=_bodies(modelled.outcome),
-        elements=_elements(modelled.outcome),
+        bodies=_count_bodies(modelled.outcome),
+        elements=_count_elements(modelled.outcome),
         zero_sums=sum(run.zero_sums for run in modelled.outcome.runs),
         metrics=dict(modelled.metrics),
         energy=modelled.energy.report_fields,
     )
 
 
-def _bodies(outcome: CascadeRun) -> dict[str, dict[str, int]]:
+def _count_bodies(outcome: CascadeRun) -> dict[str, dict[str, int]]:
     """Return the number of bodies of each loop of each Einsum, over all rounds."""
     counts_by_body: dict[str, dict[str, int]] = {}
     for run in outcome.runs:
@@ -301,7 +301,7 @@ def _bodies(outcome: CascadeRun) -> dict[str, dict[str, int]]:
     return counts_by_body
 
 
-def _elements(outcome: CascadeRun) -> dict[str, int]:
+def _count_elements(outcome: CascadeRun) -> dict[str, int]:
     """Return the number of elements of each Einsum's output, summed over all rounds."""
     elements: dict[str, int] = {}
     for run in outcome.runs:

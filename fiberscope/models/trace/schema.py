@@ -10,21 +10,21 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, Quantity, plain_number
 
 
-def _kebab(name: str) -> str:
+def _to_kebab_case(name: str) -> str:
     return name.removesuffix("_").replace("_", "-")
 
 
 class Section(BaseModel):
     """A mapping with known keys; keys have hyphens in place of underscores."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_kebab)
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_to_kebab_case)
 
 
-def _unlimited(value: object) -> object:
+def _parse_unlimited(value: object) -> object:
     return None if value in ("inf", math.inf) else plain_number(value)
 
 
-def _in_bits(quantity: Quantity, factor: int) -> BeforeValidator:
+def _make_bits_validator(quantity: Quantity, factor: int) -> BeforeValidator:
     """Return a validator of quantities: a number is in the default unit, a text has its own unit."""
 
     def read(value: object) -> object:
@@ -35,9 +35,9 @@ def _in_bits(quantity: Quantity, factor: int) -> BeforeValidator:
 
 Count = Annotated[int, BeforeValidator(plain_number), Field(ge=1, le=2**62)]
 Bits = Annotated[int, BeforeValidator(plain_number), Field(ge=0, le=2**31)]
-Unlimited = Annotated[Annotated[int, Field(ge=1, le=2**62)] | None, BeforeValidator(_unlimited)]
-Bandwidth = Annotated[float, _in_bits(BANDWIDTH, 8), Field(gt=0, allow_inf_nan=False)]
-Frequency = Annotated[float, _in_bits(FREQUENCY, 1), Field(gt=0, allow_inf_nan=False)]
+Unlimited = Annotated[Annotated[int, Field(ge=1, le=2**62)] | None, BeforeValidator(_parse_unlimited)]
+Bandwidth = Annotated[float, _make_bits_validator(BANDWIDTH, 8), Field(gt=0, allow_inf_nan=False)]
+Frequency = Annotated[float, _make_bits_validator(FREQUENCY, 1), Field(gt=0, allow_inf_nan=False)]
 Number = Annotated[float, BeforeValidator(lambda value: math.inf if value == "inf" else plain_number(value))]
 
 
@@ -104,7 +104,7 @@ class RankFormatSchema(Section):
 class FormatSchema(BaseModel):
     """A format of a tensor; every key other than ``rank-order`` is a rank."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, alias_generator=_kebab)
+    model_config = ConfigDict(extra="allow", frozen=True, alias_generator=_to_kebab_case)
     __pydantic_extra__: dict[str, RankFormatSchema]
 
     rank_order: list[str]
@@ -129,9 +129,9 @@ class AttributesSchema(BaseModel):
     type: str | list[str] | None = None
     inputs: Unlimited = None
     outputs: Unlimited = None
-    comparator_radix: Annotated[Annotated[int, Field(ge=2, le=2**62)] | None, BeforeValidator(_unlimited)] = (
-        None
-    )
+    comparator_radix: Annotated[
+        Annotated[int, Field(ge=2, le=2**62)] | None, BeforeValidator(_parse_unlimited)
+    ] = None
     order: Literal["fifo", "opt"] | None = None
     reduce: bool | None = None
     num_ranks: Count | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.trace.model import blocks, loops_outside_space
+from fiberscope.models.trace.model import find_loops_outside_space, group_blocks
 from fiberscope.models.trace.specification import (
     Einsum,
     Flatten,
@@ -71,26 +71,26 @@ class _Nest:
         for step in self.einsum.partitioning:
             yield f"{_INDENT}{_describe_partition(step)}"
         for depth, rank in enumerate(self.einsum.loop_order):
-            line = f"{_INDENT * (depth + 1)}for {rank.lower()} in {self._coiterated_fibers(equation, rank)}:"
-            comment = "; ".join(self._comments(rank))
+            line = f"{_INDENT * (depth + 1)}for {rank.lower()} in {self._format_coiteration(equation, rank)}:"
+            comment = "; ".join(self._list_comments(rank))
             yield f"{line:<{_COMMENT_COLUMN}}  # {comment}" if comment else line
         yield f"{_INDENT * (len(self.einsum.loop_order) + 1)}{self._format_body(equation)}"
 
-    def _coiterated_fibers(self, equation: Equation, rank: str) -> str:
+    def _format_coiteration(self, equation: Equation, rank: str) -> str:
         """Return the iterator of a loop: fibers of the inputs, and the output that the loop fills."""
-        fibers = self._fibers(equation.expression, rank)
+        fibers = self._format_fibers(equation.expression, rank)
         output = equation.output.tensor if self._has_rank(equation.output, rank) else ""
         if fibers is None:
-            return f"the shape of {_base(self.einsum, rank)}" + (f", into {output}" if output else "")
+            return f"the shape of {_find_base(self.einsum, rank)}" + (f", into {output}" if output else "")
         return f"{output} << {fibers}" if output else fibers
 
-    def _fibers(self, expression: Expression, rank: str) -> str | None:
+    def _format_fibers(self, expression: Expression, rank: str) -> str | None:
         """Return the fibers that an expression co-iterates at a rank; None if there are none."""
         if isinstance(expression, Access):
             return expression.tensor if self._has_rank(expression, rank) else None
         if not isinstance(expression, Operation | Take | Call):
             return None
-        operands = (self._fibers(operand, rank) for operand in expression.operands)
+        operands = (self._format_fibers(operand, rank) for operand in expression.operands)
         fibers = list(dict.fromkeys(fiber for fiber in operands if fiber is not None))
         intersects = isinstance(expression, Take) or (
             isinstance(expression, Operation) and expression.operator == "*"
@@ -100,9 +100,9 @@ class _Nest:
 
     def _has_rank(self, access: Access, rank: str) -> bool:
         """Return whether a tensor's indices have all ranks of which a loop's rank consists."""
-        return set(_bases(self.einsum, rank)) <= set(access.ranks)
+        return set(_find_bases(self.einsum, rank)) <= set(access.ranks)
 
-    def _comments(self, rank: str) -> Iterator[str]:
+    def _list_comments(self, rank: str) -> Iterator[str]:
         spacetime, bindings = self.einsum.spacetime, self.einsum.bindings
         if spacetime is not None and rank in [stamp.rank for stamp in spacetime.space]:
             yield "in space"
@@ -111,12 +111,12 @@ class _Nest:
                 components = self.specification.configurations[bindings.config].components
                 leader = f", {intersector.leader} leads" if intersector.leader else ""
                 yield f"{intersector.component}: {components[intersector.component].intersection}{leader}"
-        for tensor in self._lookup_tensors(rank):
+        for tensor in self._find_lookup_tensors(rank):
             yield f"{tensor} is looked up"
 
-    def _lookup_tensors(self, rank: str) -> Iterator[str]:
+    def _find_lookup_tensors(self, rank: str) -> Iterator[str]:
         """Yield the tensors that are looked up in the loop of a flattened rank."""
-        equation, bases = self.einsum.equation, set(_bases(self.einsum, rank))
+        equation, bases = self.einsum.equation, set(_find_bases(self.einsum, rank))
         # of the pieces of a split rank, only the innermost (K0 of K2, K1, K0) has single coordinates
         is_innermost = rank.endswith("0") or not any(
             isinstance(step, Split) and rank in step.names for step in self.einsum.partitioning
@@ -153,7 +153,7 @@ def _describe_pieces(directive: UniformShape | UniformOccupancy) -> str:
     return f"{directive.ways:,} ranges" if directive.ways else f"{directive.size:,} coordinates"
 
 
-def _base(einsum: Einsum, rank: str) -> str:
+def _find_base(einsum: Einsum, rank: str) -> str:
     """Return the rank of which a loop's rank is a piece."""
     for step in einsum.partitioning:
         if isinstance(step, Split) and rank in step.names and rank != step.rank:
@@ -161,13 +161,13 @@ def _base(einsum: Einsum, rank: str) -> str:
     return rank
 
 
-def _bases(einsum: Einsum, rank: str) -> tuple[str, ...]:
+def _find_bases(einsum: Einsum, rank: str) -> tuple[str, ...]:
     """Return the ranks of the Einsum that a loop's rank consists of."""
-    base = _base(einsum, rank)
+    base = _find_base(einsum, rank)
     for step in einsum.partitioning:
         if isinstance(step, Flatten) and step.name == base:
-            return tuple(origin for flattened in step.ranks for origin in _bases(einsum, flattened))
-    return (base,) if base == rank else _bases(einsum, base)
+            return tuple(origin for flattened in step.ranks for origin in _find_bases(einsum, flattened))
+    return (base,) if base == rank else _find_bases(einsum, base)
 
 
 def check_view(name: str) -> None:
@@ -186,24 +186,26 @@ def describe_blocks(specification: Specification) -> str:
     bound = [einsum for einsum in specification.einsums if einsum.bindings.config]
     if not bound:
         return "no Einsum is bound to an architecture"
-    groups, by_name = blocks(bound), {einsum.name: einsum for einsum in bound}
+    groups, by_name = group_blocks(bound), {einsum.name: einsum for einsum in bound}
     lines = [" and ".join(groups[0])]
     for previous, block in pairwise(groups):
-        lines.append(f"{' and '.join(block)}: {_separation_reason(by_name[previous[-1]], by_name[block[0]])}")
+        lines.append(
+            f"{' and '.join(block)}: {_explain_separation(by_name[previous[-1]], by_name[block[0]])}"
+        )
     return "\n".join(lines)
 
 
-def _separation_reason(previous: Einsum, einsum: Einsum) -> str:
+def _explain_separation(previous: Einsum, einsum: Einsum) -> str:
     """Return why an Einsum does not run concurrently with the previous Einsum."""
     if previous.bindings.config != einsum.bindings.config:
         return f"in another configuration, {einsum.bindings.config}"
-    previous_loops, loops = loops_outside_space(previous), loops_outside_space(einsum)
+    previous_loops, loops = find_loops_outside_space(previous), find_loops_outside_space(einsum)
     if previous_loops != loops:
         return f"loops outside of space are [{', '.join(loops)}], not [{', '.join(previous_loops)}]"
     return "a unit is needed by both"
 
 
-def traffic_table(report: Report) -> Table:
+def build_traffic_table(report: Report) -> Table:
     """Return a table of the bytes read from and written to each memory, by Einsum and tensor, and times."""
     table = Table("Traffic", ["Einsum", "memory", "tensor", "read", "written", "ns"], labels=3)
     assert report.teaal is not None

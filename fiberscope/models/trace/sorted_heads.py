@@ -33,13 +33,13 @@ def merge_steps(
         segments = np.insert(np.cumsum(-(-lists // width)), 0, 0)
         list_numbers = np.repeat(segments[:-1], lists) + positions // width
         if sum_coordinates is not None:
-            list_numbers, sum_coordinates = _distinct(np.repeat(list_numbers, elements), sum_coordinates)
+            list_numbers, sum_coordinates = _find_distinct(np.repeat(list_numbers, elements), sum_coordinates)
         weights = elements if sum_coordinates is None else None
         elements = np.bincount(list_numbers, weights, segments[len(lists)]).astype(np.int64)
     return steps
 
 
-def _distinct(lists: Integers, coordinates: Integers) -> tuple[Integers, Integers]:
+def _find_distinct(lists: Integers, coordinates: Integers) -> tuple[Integers, Integers]:
     """Return the distinct elements by list and coordinate, in order."""
     width = coordinates.max(initial=0) + 1
     keys = np.unique(lists * width + coordinates)

@@ -48,11 +48,11 @@ class Source:
 
     def section(self, name: str) -> Mapping[str, yaml.Node]:
         """Return the entries of a section by key; an absent section has none."""
-        return _section(self.node, name)
+        return _find_section(self.node, name)
 
     def entries(self, name: str) -> Sequence[tuple[yaml.Node, yaml.Node]]:
         """Return the entries of a section as nodes of key and value, whose positions messages quote."""
-        return _pairs(self.node, name)
+        return _list_pairs(self.node, name)
 
     @property
     def machine(self) -> str | None:
@@ -74,12 +74,12 @@ class Source:
         """
         partitions, einsum = self.section("mapping").get("partitioning"), self.section("einsum")
         nodes: dict[str, yaml.Node] = {}
-        for node in _scalars(partitions) if partitions else ():
+        for node in _find_scalars(partitions) if partitions else ():
             for name in _SIZE_SYMBOL.findall(str(node.value)):
                 nodes.setdefault(name, node)
-        tensors = {str(key.value) for key, _ranks in _entries(einsum.get("declaration"))}
-        for node in _scalars(einsum["expressions"]) if "expressions" in einsum else ():
-            for name in _symbols_in(str(node.value)):
+        tensors = {str(key.value) for key, _ranks in _list_entries(einsum.get("declaration"))}
+        for node in _find_scalars(einsum["expressions"]) if "expressions" in einsum else ():
+            for name in _find_symbols(str(node.value)):
                 if name not in tensors:
                     nodes.setdefault(name, node)
         return nodes
@@ -96,28 +96,28 @@ class Source:
         )
 
 
-def _scalars(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
+def _find_scalars(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
     """Yield the scalar values below a node, without keys."""
     if isinstance(node, yaml.ScalarNode):
         yield node
     elif isinstance(node, yaml.MappingNode):
-        yield from (scalar for _key, value in node.value for scalar in _scalars(value))
+        yield from (scalar for _key, value in node.value for scalar in _find_scalars(value))
     elif isinstance(node, yaml.SequenceNode):
-        yield from (scalar for value in node.value for scalar in _scalars(value))
+        yield from (scalar for value in node.value for scalar in _find_scalars(value))
 
 
-def _symbols_in(text: str) -> list[str]:
+def _find_symbols(text: str) -> list[str]:
     """Return the names of scalars in indices, and in the right-hand side if it can be parsed."""
     coefficients = _COEFFICIENT.findall(text)
     try:
-        statement = parse_statement(with_coefficients(text, dict.fromkeys(coefficients, 1)))
+        statement = parse_statement(replace_coefficients(text, dict.fromkeys(coefficients, 1)))
     except UnreadableTextError:
         return coefficients
     expression = statement.expression if isinstance(statement, Equation) else None
     return [*coefficients, *(scalar.name for scalar in (scalars(expression) if expression else ()))]
 
 
-def with_coefficients(text: str, values: Mapping[str, object]) -> str:
+def replace_coefficients(text: str, values: Mapping[str, object]) -> str:
     """Replace symbols in indices by their values, as in ``I[g * x + r]`` to ``I[2 * x + r]``.
 
     Args:
@@ -156,7 +156,7 @@ def find(name: str) -> Source:
     return Source(name, file, path, _apply_variant(_compose(path, file), variant, file))
 
 
-def shipped_file(name: str) -> Path | None:
+def find_shipped_file(name: str) -> Path | None:
     """Return the path of a specification that ships with an accelerator; None for a user's specification.
 
     Raises:
@@ -171,14 +171,14 @@ def _locate(name: str) -> tuple[str, Path, str]:
     if name.endswith((".yaml", ".yml")):
         return name, Path(name), ""
     base, variant = _split_variant(name)
-    path = _machine_specification(base)
+    path = _find_machine_specification(base)
     if path is None:
-        advice = nearest(name, names())
+        advice = nearest(name, list_names())
         raise ConfigurationError(f"no specification, and no YAML file, is called {name}; {advice}")
     return str(path) if is_path(name) else f"{base}/{FILE}", path, variant
 
 
-def _machine_specification(machine: str) -> Path | None:
+def _find_machine_specification(machine: str) -> Path | None:
     """Return the specification in a machine's folder, or None."""
     try:
         path = accelerators.folder(machine) / FILE
@@ -195,13 +195,13 @@ def _split_variant(name: str) -> tuple[str, str]:
     return (base, variant) if hyphen else (name, "")
 
 
-def names() -> list[str]:
+def list_names() -> list[str]:
     """Return the names of the accelerators' specifications and their variants."""
     specifications: list[str] = []
     for name in accelerators.names():
-        path = _machine_specification(name)
+        path = _find_machine_specification(name)
         if path is not None:
-            variants = _section(_compose(path, f"{name}/{FILE}"), "variants")
+            variants = _find_section(_compose(path, f"{name}/{FILE}"), "variants")
             specifications += [name, *(f"{name}-{variant}" for variant in variants)]
     return specifications
 
@@ -216,15 +216,15 @@ def _compose(path: Path, file: str) -> yaml.MappingNode:
     return node
 
 
-def _section(node: yaml.MappingNode, name: str) -> dict[str, yaml.Node]:
-    return {str(key.value): value for key, value in _pairs(node, name)}
+def _find_section(node: yaml.MappingNode, name: str) -> dict[str, yaml.Node]:
+    return {str(key.value): value for key, value in _list_pairs(node, name)}
 
 
-def _pairs(node: yaml.MappingNode, name: str) -> list[tuple[yaml.Node, yaml.Node]]:
-    return _entries(next((value for key, value in node.value if key.value == name), None))
+def _list_pairs(node: yaml.MappingNode, name: str) -> list[tuple[yaml.Node, yaml.Node]]:
+    return _list_entries(next((value for key, value in node.value if key.value == name), None))
 
 
-def _entries(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
+def _list_entries(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
     return node.value if isinstance(node, yaml.MappingNode) else []
 
 
@@ -239,7 +239,7 @@ def _apply_variant(node: yaml.MappingNode, variant: str, file: str) -> yaml.Mapp
     Raises:
         ConfigurationError: the file lacks the variant, or the variant has no sections.
     """
-    variants = _section(node, "variants")
+    variants = _find_section(node, "variants")
     entries = [(key, value) for key, value in node.value if key.value != "variants"]
     base = yaml.MappingNode(node.tag, entries, node.start_mark, node.end_mark)
     if not variant:

@@ -97,22 +97,22 @@ class Watcher:
 
     def stamps(self) -> list[Stamps]:
         """Return the recorded stamps, Einsum by Einsum."""
-        return [_stamps(prepared, serials) for prepared, serials in self.recordings]
+        return [_build_stamps(prepared, serials) for prepared, serials in self.recordings]
 
 
-def _stamps(prepared: Prepared, serials: Sequence[_IterationRecorder]) -> Stamps:
+def _build_stamps(prepared: Prepared, serials: Sequence[_IterationRecorder]) -> Stamps:
     einsum, spacetime = prepared.einsum, prepared.einsum.spacetime
     assert spacetime is not None
     groups = np.array([serial.groups[:MAX_BODIES] for serial in serials], np.int64)
-    positions = dict(zip(einsum.loop_order, _positions(groups), strict=True))
-    places = _ordinals([positions[stamp.rank] for stamp in spacetime.space], groups.shape[1])
-    times = _ordinals([positions[stamp.rank] for stamp in spacetime.time], groups.shape[1])
+    positions = dict(zip(einsum.loop_order, _count_positions(groups), strict=True))
+    places = _number_tuples([positions[stamp.rank] for stamp in spacetime.space], groups.shape[1])
+    times = _number_tuples([positions[stamp.rank] for stamp in spacetime.time], groups.shape[1])
     if spacetime.slip:
-        times = _earliest_times(places)
+        times = _schedule_earliest(places)
     return Stamps(einsum.name, places, times, len(serials[0].groups) > MAX_BODIES)
 
 
-def _positions(groups: Integers) -> list[Integers]:
+def _count_positions(groups: Integers) -> list[Integers]:
     """Return the position of each body in each loop: iterations since the enclosing iteration began.
 
     Args:
@@ -129,7 +129,7 @@ def _positions(groups: Integers) -> list[Integers]:
     return positions
 
 
-def _ordinals(columns: Sequence[Integers], count: int) -> Integers:
+def _number_tuples(columns: Sequence[Integers], count: int) -> Integers:
     """Return the number of each tuple among the distinct tuples in lexicographic order, from 0.
 
     Args:
@@ -142,7 +142,7 @@ def _ordinals(columns: Sequence[Integers], count: int) -> Integers:
     return np.asarray(ordinals, np.int64).reshape(-1)
 
 
-def _earliest_times(ordinals: Integers) -> Integers:
+def _schedule_earliest(ordinals: Integers) -> Integers:
     """Return for each body the number of earlier bodies at the same place, whose numbers are ``ordinals``."""
     order = np.argsort(ordinals, kind="stable")
     ordered = ordinals[order]
@@ -175,7 +175,7 @@ def draw_stamps(stamps: Sequence[Stamps], title: str) -> Figure:
     return figure
 
 
-def outermost_in_space(prepared: Prepared) -> str | None:
+def find_outermost_in_space(prepared: Prepared) -> str | None:
     """Return the outermost loop in space; None without a spacetime mapping, or if all loops are in time."""
     spacetime = prepared.einsum.spacetime
     in_space = {stamp.rank for stamp in spacetime.space} if spacetime else set[str]()
@@ -203,7 +203,7 @@ class Imbalance:
             prepared: the Einsum before its run.
             configuration: the architecture with the numbers of instances.
         """
-        space = outermost_in_space(prepared)
+        space = find_outermost_in_space(prepared)
         if space is None:
             return None
         numbers = {unit.instances for unit in configuration.components.values() if unit.instances > 1}

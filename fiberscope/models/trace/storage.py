@@ -20,7 +20,7 @@ from fiberscope.models.trace.evaluate import Attachment, Prepared
 from fiberscope.models.trace.instances import ElementCounter, Instances, Multicast
 from fiberscope.models.trace.options import Effects
 from fiberscope.models.trace.recorder import Buffet, Capacity, EagerBuffet, HeadExchange, Recorder
-from fiberscope.models.trace.spacetime import outermost_in_space
+from fiberscope.models.trace.spacetime import find_outermost_in_space
 from fiberscope.models.trace.specification import Component, Configuration, StorageBinding, Tensor
 from fiberscope.models.trace.storage_format import RankFormat
 from fiberscope.workloads.canonical import Integers
@@ -30,7 +30,7 @@ DEFAULT_WAYS = 16  # ways of a cache without that attribute
 WHOLE_FIBER = 1 << 62  # elements per line if a fiber is a single line
 
 
-def lines_of(tree: FiberTree, rank: str, elements_per_line: int) -> Integers:
+def count_lines(tree: FiberTree, rank: str, elements_per_line: int) -> Integers:
     """Return the number of lines of each fiber of a rank; every fiber begins a new line.
 
     Args:
@@ -42,11 +42,11 @@ def lines_of(tree: FiberTree, rank: str, elements_per_line: int) -> Integers:
     return -(-occupancies // elements_per_line)
 
 
-def lines_below(tree: FiberTree, root: str, rank: str, elements_per_line: int) -> Integers:
+def count_lines_below(tree: FiberTree, root: str, rank: str, elements_per_line: int) -> Integers:
     """Return the number of lines of the fibers of ``rank`` below each fiber of ``root``.
 
     Args:
-        tree, elements_per_line: the arguments of ``lines_of``.
+        tree, elements_per_line: the arguments of ``count_lines``.
         root: name of a rank.
         rank: name of ``root``, or of a rank below it.
     """
@@ -54,7 +54,7 @@ def lines_below(tree: FiberTree, root: str, rank: str, elements_per_line: int) -
     bounds = np.arange(len(tree.segments[root_level]))
     for level in range(root_level, level_of_rank):
         bounds = tree.segments[level][bounds]
-    total = np.concatenate(([0], np.cumsum(lines_of(tree, rank, elements_per_line))))
+    total = np.concatenate(([0], np.cumsum(count_lines(tree, rank, elements_per_line))))
     return np.asarray(np.diff(total[bounds]))
 
 
@@ -112,13 +112,13 @@ class BoundStorage:
 
     def attachments(self) -> Iterator[Attachment]:
         """Yield the recorders with their accesses."""
-        yield self._attachment(self.recorder, self.binding.root)
+        yield self._make_attachment(self.recorder, self.binding.root)
         if self.headers is not None:
-            yield self._attachment(self.headers, self.binding.root)
+            yield self._make_attachment(self.headers, self.binding.root)
         if self.served is not None:
-            yield self._attachment(self.served, None)
+            yield self._make_attachment(self.served, None)
 
-    def _attachment(self, recorder: Recorder, root: str | None) -> Attachment:
+    def _make_attachment(self, recorder: Recorder, root: str | None) -> Attachment:
         binding = self.binding
         return Attachment(binding.tensor, self.rank, binding.kind, recorder, root, self.by_coordinate)
 
@@ -143,7 +143,7 @@ class BoundStorage:
         return Traffic(self.served.reads * self.bits, self.served.writes * self.bits)
 
 
-def recorder_target(recorders: Sequence[Recorder], space: Space | None, multicast: bool) -> Recorder:
+def choose_recorder_target(recorders: Sequence[Recorder], space: Space | None, multicast: bool) -> Recorder:
     """Return the recorder of all accesses of a binding: a distributor if there are several instances.
 
     Args:
@@ -180,7 +180,7 @@ class Buffer:
     def traffic(self) -> dict[str, Traffic]:
         """Return the traffic with the level above, by tensor; call once, as caches discard their accesses."""
         width, total = self.component.width, dict.fromkeys(self.tensors, Traffic())
-        for bound, (lines_read, lines_written) in zip(self.bound, self._lines(), strict=True):
+        for bound, (lines_read, lines_written) in zip(self.bound, self._count_lines(), strict=True):
             lines = Traffic(lines_read * width, lines_written * width)
             total[bound.binding.tensor] += lines + bound.header_traffic()
         return total
@@ -199,7 +199,7 @@ class Buffer:
         """Return the tensors of the buffer's bindings."""
         return list(dict.fromkeys(bound.binding.tensor for bound in self.bound))
 
-    def _lines(self) -> list[tuple[int, int]]:
+    def _count_lines(self) -> list[tuple[int, int]]:
         """Return the lines read and written by each binding."""
         if self.component.kind == "Buffet":
             return [bound.lines() for bound in self.bound]
@@ -242,11 +242,11 @@ class Storage:
         self.components = configuration.components
         self.tensors = tensors
         self.effects = effects
-        self.space = _space(prepared) if effects.instances else None
+        self.space = _find_space(prepared) if effects.instances else None
         self.buffers: dict[str, Buffer] = {}
         self.totals: dict[str, dict[str, Traffic]] | None = None
         for binding in prepared.einsum.bindings.storage:
-            if self.components[binding.component].kind != "DRAM" and self._bits(binding):
+            if self.components[binding.component].kind != "DRAM" and self._find_bits(binding):
                 self._bind(binding)
 
     def attachments(self) -> Iterator[Attachment]:
@@ -264,11 +264,11 @@ class Storage:
         tensor. The first call counts the traffic and releases the buffers.
         """
         if self.totals is None:
-            self.totals = self._traffic()
+            self.totals = self._collect_traffic()
             self.buffers.clear()
         return self.totals
 
-    def _traffic(self) -> dict[str, dict[str, Traffic]]:
+    def _collect_traffic(self) -> dict[str, dict[str, Traffic]]:
         totals: dict[str, dict[str, Traffic]] = {}
         for buffer in self.buffers.values():
             fills = buffer.traffic() if buffer.sources else {}
@@ -279,7 +279,7 @@ class Storage:
                 _charge(totals, buffer.component.name, tensor, served)
         return totals
 
-    def _bits(self, binding: StorageBinding) -> int:
+    def _find_bits(self, binding: StorageBinding) -> int:
         """Return the bits of an element; 0 if the format stores none or has another rank order."""
         tensor_format = self.tensors[binding.tensor].formats[binding.format]
         order, is_written = self._order(binding.tensor), binding.tensor == self.prepared.einsum.output
@@ -287,12 +287,12 @@ class Storage:
             return 0
         return tensor_format.ranks[binding.rank].entry_bits(binding.kind)
 
-    def _recorded_rank(self, binding: StorageBinding) -> str:
+    def _find_recorded_rank(self, binding: StorageBinding) -> str:
         """Return the rank whose accesses are recorded; for links and heads, the rank that makes nodes."""
-        linked = self._linked(binding)
+        linked = self._find_linked_ranks(binding)
         return self._order(binding.tensor)[len(linked) - 1] if binding.rank in linked else binding.rank
 
-    def _linked(self, binding: StorageBinding) -> tuple[str, ...]:
+    def _find_linked_ranks(self, binding: StorageBinding) -> tuple[str, ...]:
         """Return the ranks of the heads and nodes of linked lists that the Einsum writes; empty without."""
         is_written = binding.tensor == self.prepared.einsum.output
         return self.tensors[binding.tensor].formats[binding.format].linked if is_written else ()
@@ -305,20 +305,20 @@ class Storage:
     def _bind(self, binding: StorageBinding) -> None:
         """Add the recorders of a binding to its buffer, and the component above the buffer to its sources."""
         buffer = self._buffer(binding.component)
-        path = self._path(binding)
+        path = self._find_path(binding)
         index = path.index(binding.component)
         if index:
             sources = buffer.sources.setdefault(binding.tensor, [])
             sources += [path[index - 1]] if path[index - 1] not in sources else []
-        recorders = [self._recorder(binding, buffer, copy) for copy in range(len(buffer.copies))]
-        recorder = recorder_target(recorders, self.space, self.effects.multicast)
-        headers = self._headers(binding)
+        recorders = [self._make_recorder(binding, buffer, copy) for copy in range(len(buffer.copies))]
+        recorder = choose_recorder_target(recorders, self.space, self.effects.multicast)
+        headers = self._make_headers(binding)
         served = ElementCounter() if self.effects.on_chip and binding.component == path[-1] else None
         rank_format = self._rank_format(binding)
         is_positional = self.effects.places and rank_format.kind == "U"
-        bits = self._bits(binding)
+        bits = self._find_bits(binding)
         counters = recorders, recorder, headers, rank_format.fhbits, served
-        rank = self._recorded_rank(binding)
+        rank = self._find_recorded_rank(binding)
         buffer.bound.append(BoundStorage(binding, bits, *counters, is_positional, rank))
 
     def _buffer(self, name: str) -> Buffer:
@@ -331,7 +331,7 @@ class Storage:
             self.buffers[name] = Buffer(component, accesses, capacities, self.effects.replacement)
         return self.buffers[name]
 
-    def _path(self, binding: StorageBinding) -> list[str]:
+    def _find_path(self, binding: StorageBinding) -> list[str]:
         """Return the components that bind the same data, from the root of the architecture."""
         key = (binding.tensor, binding.rank, binding.kind)
         components = {
@@ -341,35 +341,38 @@ class Storage:
         }
         return [name for name in self.components if name in components]
 
-    def _recorder(self, binding: StorageBinding, buffer: Buffer, copy: int) -> Recorder:
-        elements = buffer.component.width // self._bits(binding)  # at least 1, as the binding was checked
+    def _make_recorder(self, binding: StorageBinding, buffer: Buffer, copy: int) -> Recorder:
+        # At least 1, as the binding was checked
+        elements = buffer.component.width // self._find_bits(binding)
         if buffer.component.kind == "Cache":
             return CacheFeed(buffer.copies[copy], len(buffer.bound), elements, self._shape(binding))
-        return self._buffet(binding, elements, buffer.capacities[copy] if buffer.capacities else None)
+        return self._make_buffet(binding, elements, buffer.capacities[copy] if buffer.capacities else None)
 
-    def _headers(self, binding: StorageBinding) -> Buffet | None:
+    def _make_headers(self, binding: StorageBinding) -> Buffet | None:
         """Return the buffet that counts headers: of coordinates, or of payloads without coordinates."""
         rank_format = self._rank_format(binding)
         has_header = binding.kind != "payload" or not rank_format.cbits
         if not self.effects.headers or not rank_format.fhbits or not has_header:
             return None
-        return self._buffet(binding, WHOLE_FIBER, None)
+        return self._make_buffet(binding, WHOLE_FIBER, None)
 
-    def _buffet(self, binding: StorageBinding, elements: int, capacity: Capacity | None) -> Buffet:
+    def _make_buffet(self, binding: StorageBinding, elements: int, capacity: Capacity | None) -> Buffet:
         level = self.prepared.levels[binding.evict_on or "root"]
-        if binding.rank in self._linked(binding)[:1]:
+        if binding.rank in self._find_linked_ranks(binding)[:1]:
             return HeadExchange(elements, self._shape(binding), level, capacity)
         if binding.root is None or binding.tensor == self.prepared.einsum.output:
             return Buffet(elements, self._shape(binding), level, capacity)
         tree = self.prepared.trees[binding.tensor]
-        return EagerBuffet(lines_below(tree.whole, binding.root, binding.rank, elements), level, capacity)
+        return EagerBuffet(
+            count_lines_below(tree.whole, binding.root, binding.rank, elements), level, capacity
+        )
 
     def _rank_format(self, binding: StorageBinding) -> RankFormat:
         return self.tensors[binding.tensor].formats[binding.format].ranks[binding.rank]
 
     def _shape(self, binding: StorageBinding) -> int:
         if binding.tensor == self.prepared.einsum.output:
-            recorded = self._recorded_rank(binding)
+            recorded = self._find_recorded_rank(binding)
             return next(rank.shape for rank in self.prepared.output if rank.name == recorded)
         tree = self.prepared.trees[binding.tensor]
         return next(rank.shape for rank in tree.ranks if rank.name == binding.rank)
@@ -380,7 +383,7 @@ def _charge(totals: dict[str, dict[str, Traffic]], component: str, tensor: str, 
     by_tensor[tensor] = by_tensor.get(tensor, Traffic()) + traffic
 
 
-def _space(prepared: Prepared) -> Space | None:
+def _find_space(prepared: Prepared) -> Space | None:
     """Return the outermost loop in space, or None."""
-    first = outermost_in_space(prepared)
+    first = find_outermost_in_space(prepared)
     return None if first is None else Space(prepared.serials, prepared.levels[first])

@@ -19,7 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.models.trace.program import CHOICES, TRUTHS
-from fiberscope.models.trace.reference import Computation, Floats, accumulates, point_by_point, reduce_points
+from fiberscope.models.trace.reference import (
+    Computation,
+    Floats,
+    has_reduction,
+    point_by_point,
+    reduce_points,
+)
 from fiberscope.models.trace.specification import OPERATORS, Einsum
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import (
@@ -64,7 +70,7 @@ def can_project(einsum: Einsum) -> bool:
     Operators must have their default functions, and the output at least one rank.
     """
     equation = einsum.computed
-    operators = {*operators_of(equation.expression), *("+" if accumulates(einsum) else "")}
+    operators = {*operators_of(equation.expression), *("+" if has_reduction(einsum) else "")}
     if any(einsum.operators[operator] != OPERATORS[operator] for operator in operators & set(OPERATORS)):
         return False
     terms = _split_terms(equation.expression, 1, equation.output)
@@ -79,10 +85,10 @@ def _can_project_term(term: Term, einsum: Einsum) -> bool:
         return False
     ranks = [rank for factor in term.factors for rank in factor.ranks]
     unshared = {rank for rank in ranks if ranks.count(rank) == 1}
-    return set(ranks) == set(einsum.ranks) and _uncounted_ranks(term, einsum) <= unshared
+    return set(ranks) == set(einsum.ranks) and _find_uncounted_ranks(term, einsum) <= unshared
 
 
-def _uncounted_ranks(term: Term, einsum: Einsum) -> set[str]:
+def _find_uncounted_ranks(term: Term, einsum: Einsum) -> set[str]:
     return set(einsum.ranks) - set(einsum.computed.output.ranks) if term.is_distinct else set()
 
 
@@ -124,7 +130,7 @@ def _sum_terms(expression: Operation, sign: int, output: Access) -> list[Term] |
     return terms
 
 
-def projections(work: Computation, output: FiberTree) -> tuple[Floats, Floats, Floats]:
+def project_outputs(work: Computation, output: FiberTree) -> tuple[Floats, Floats, Floats]:
     """Return the projections of the expected and the actual output, and the sums of absolute values.
 
     Args:
@@ -189,7 +195,7 @@ class _Projection:
 
     def project_term(self, term: Term) -> tuple[Floats, Floats]:
         """Return the contribution of a term."""
-        tables = [self._weighted_factor(term, number) for number in range(len(term.factors))]
+        tables = [self._weight_factor(term, number) for number in range(len(term.factors))]
         product = tables[0]
         for number, table in enumerate(tables[1:], start=1):
             ranks = dict.fromkeys([*product.columns, *table.columns])
@@ -202,12 +208,12 @@ class _Projection:
         values, sizes = self.project_table(product)
         return term.sign * values, sizes
 
-    def _weighted_factor(self, term: Term, number: int) -> Points:
+    def _weight_factor(self, term: Term, number: int) -> Points:
         """Return a weighted factor, summed block by block over the ranks that no other factor has."""
         access = term.factors[number]
         tree = self.work.tensors[access.tensor]
         # Blocks would count a point of an uncounted rank several times
-        is_indivisible = not _uncounted_ranks(term, self.work.einsum).isdisjoint(access.ranks)
+        is_indivisible = not _find_uncounted_ranks(term, self.work.einsum).isdisjoint(access.ranks)
         trees = [tree] if is_indivisible else blocks(tree)
         tables = [self._weigh_block(term, number, self.table(access, block)) for block in trees]
         return Points.concatenate(tables)
@@ -216,7 +222,7 @@ class _Projection:
         """Return the contribution of a block; the first factor with a rank applies the rank's weights."""
         if term.copied_factor is not None and number != term.copied_factor:
             table = Points.from_columns(table.columns, np.ones(len(table)))
-        uncounted = _uncounted_ranks(term, self.work.einsum) & set(table.columns)
+        uncounted = _find_uncounted_ranks(term, self.work.einsum) & set(table.columns)
         if uncounted:
             sums = self.sum_over_others(table, [rank for rank in table.columns if rank not in uncounted])
             table = Points.from_columns(sums.columns, np.ones(len(sums)))
@@ -254,7 +260,7 @@ def verify(work: Computation, output: FiberTree, rounding: Rounding = DOUBLE_LIM
     if math.prod(work.shapes[rank] for rank in einsum.ranks) <= MAX_POINTS:
         comparison, reference = _compare_points(work, output, rounding), "an evaluation of every point"
     elif can_project(einsum):
-        comparison, reference = _compare_sums(*projections(work, output), rounding), "random projections"
+        comparison, reference = _compare_sums(*project_outputs(work, output), rounding), "random projections"
     else:
         comparison, reference = (0.0, 0), UNCHECKED
     error, overflows = comparison
@@ -267,11 +273,11 @@ def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) ->
     keys = keys_of([coordinates[rank] for rank in work.declared], work.sizes, len(values))
     our_coordinates, ours = output.to_coo()
     our_keys = keys_of([our_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
-    function = work.einsum.operators["+"] if accumulates(work.einsum) else ""
+    function = work.einsum.operators["+"] if has_reduction(work.einsum) else ""
     if function in CHOICES:
         # Any of a key's values is right, as the mapping decides their order. A value that the output has is
         # moved to where the function takes its value: ``second`` takes the last, ``first`` the first.
-        is_ours = np.isin(_pairs(keys, values), _pairs(our_keys, ours))
+        is_ours = np.isin(_pair_numbers(keys, values), _pair_numbers(our_keys, ours))
         order = np.argsort(is_ours if function == "second" else ~is_ours, kind="stable")
         keys, values = keys[order], values[order]
     keys, values, magnitudes = reduce_points(work.einsum, keys, values)
@@ -283,7 +289,7 @@ def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) ->
     return error, 0 if _has_infinity(work) else overflows
 
 
-def _pairs(keys: Integers, values: Floats) -> npt.NDArray[np.complex128]:
+def _pair_numbers(keys: Integers, values: Floats) -> npt.NDArray[np.complex128]:
     """Return each key with its value as one number, which NumPy compares."""
     pairs = np.empty(len(keys), np.complex128)
     pairs.real, pairs.imag = keys, values

@@ -14,7 +14,7 @@ from fiberscope.base.progress import Progress
 from fiberscope.models.analytic.api import evaluate_case
 from fiberscope.models.analytic.inputs import Case, read_case
 from fiberscope.models.analytic.mapper.constraints import Constraints, read_constraints
-from fiberscope.models.analytic.mapper.search import METRICS, Limits, SearchState, judge, outcomes
+from fiberscope.models.analytic.mapper.search import METRICS, Limits, SearchState, evaluate_chunks, judge
 from fiberscope.models.analytic.mapper.space import Space
 from fiberscope.models.analytic.mapper.walks import WALKS, guided
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
@@ -56,12 +56,12 @@ class MapperResult:
         return self.best_mapping.as_yaml(self.case.design.architecture, self.case.design.problem)
 
 
-def constraints_of(case: Case) -> Constraints:
+def collect_constraints(case: Case) -> Constraints:
     """Return the constraints on mappings in the files of a case."""
     return read_constraints(case.constraints, case.design.architecture, case.design.problem)
 
 
-def _reporter(progress: Progress, points: int) -> Callable[[SearchState], None]:
+def _make_reporter(progress: Progress, points: int) -> Callable[[SearchState], None]:
     """Return a callback for a search that reports the mappings evaluated and the best cost so far."""
 
     def report_state(state: SearchState) -> None:
@@ -101,7 +101,7 @@ def find(
     """
     _check(search, metrics)
     case = read_case(paths, settings, with_mapping=False)
-    space = _space(case)
+    space = _build_space(case)
     limits = limits or Limits()
     if search == "exhaustive" and space.size > EXHAUSTIVE_LIMIT:
         raise InputError(
@@ -112,9 +112,9 @@ def find(
         evaluations = (
             guided(case.design, space, metrics, seed)
             if search == "optuna"
-            else outcomes(case.design, WALKS[search](space, seed), metrics, limits, workers)
+            else evaluate_chunks(case.design, WALKS[search](space, seed), metrics, limits, workers)
         )
-        outcome = judge(evaluations, limits, _reporter(tell, limits.points))
+        outcome = judge(evaluations, limits, _make_reporter(tell, limits.points))
     if outcome.best is None:
         raise InputError(
             f"{case.name}: none of the {outcome.evaluated:,} mappings is valid: {outcome.reasons}"
@@ -130,8 +130,8 @@ def _check(search: str, metrics: Sequence[str]) -> None:
             raise InputError(f"there is no metric {name}; {nearest(name, METRICS)}")
 
 
-def _space(case: Case) -> Space:
-    space = Space(case.design.architecture, case.design.problem, constraints_of(case))
+def _build_space(case: Case) -> Space:
+    space = Space(case.design.architecture, case.design.problem, collect_constraints(case))
     if space.impossible:
         index = case.design.problem.dimensions.index(space.impossible)
         raise InputError(

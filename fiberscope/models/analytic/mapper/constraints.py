@@ -88,11 +88,11 @@ class _Reader(Names):
     def read(self, directive: DirectiveSchema, location: Location) -> None:
         level = self.level(directive, location)
         if directive.type in ("temporal", "spatial"):
-            self._loops(level, directive, location)
+            self._restrict_loops(level, directive, location)
         elif directive.type in DATA:
-            self._data(level, directive, location)
+            self._restrict_data(level, directive, location)
 
-    def _loops(self, level: int, directive: DirectiveSchema, location: Location) -> None:
+    def _restrict_loops(self, level: int, directive: DirectiveSchema, location: Location) -> None:
         """Restrict the bounds, the order and the axes of the temporal or spatial loops of a level."""
         kind = int(directive.type == "spatial")
         for _text, dimension, relation, bound in self.factors(directive, location):
@@ -111,7 +111,7 @@ class _Reader(Names):
             along_x = order[: directive.split]
             self.on_y[level] = tuple(index not in along_x for index in range(len(self.problem.dimensions)))
 
-    def _data(self, level: int, directive: DirectiveSchema, location: Location) -> None:
+    def _restrict_data(self, level: int, directive: DirectiveSchema, location: Location) -> None:
         for key, value in (("keep", _KEPT), ("bypass", _BYPASSED)):
             for index, name in enumerate(getattr(directive, key)):
                 tensor = self.tensor(name, location / key / index)

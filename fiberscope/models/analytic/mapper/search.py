@@ -21,7 +21,7 @@ import numpy as np
 from fiberscope.base.processes import ALONE, StartError, check_processes
 from fiberscope.models.analytic.arrays import Integers, Numbers
 from fiberscope.models.analytic.evaluate import Design, Evaluation, evaluate_many
-from fiberscope.models.analytic.fits import Fault, first_faults, mesh_faults, tile_faults
+from fiberscope.models.analytic.fits import Fault, find_first_faults, find_mesh_faults, tile_faults
 from fiberscope.models.analytic.mapping import Mapping, Mappings
 
 # Metrics of mappings: joules times cycles, cycles, picojoules.
@@ -64,10 +64,10 @@ def evaluate(design: Design, mappings: Mappings, metrics: Sequence[str]) -> Outc
         metrics: names in ``METRICS``, at least one; each further metric breaks ties of those before.
     """
     faults = [
-        *mesh_faults(design.problem, design.architecture, mappings),
+        *find_mesh_faults(design.problem, design.architecture, mappings),
         *tile_faults(design.problem, design.architecture, design.features, mappings),
     ]
-    first = first_faults(len(mappings), faults)
+    first = find_first_faults(len(mappings), faults)
     rejected = _count_faults(first, faults)
     candidates = np.flatnonzero(first == 0)
     values = np.full(len(mappings), np.inf)
@@ -77,10 +77,10 @@ def evaluate(design: Design, mappings: Mappings, metrics: Sequence[str]) -> Outc
     rejected += _count_faults(evaluation.fault, evaluation.faults)
     costs = np.stack([METRICS[name](evaluation) for name in metrics])
     values[candidates] = np.where(evaluation.valid, costs[0], np.inf)
-    return Outcome(len(mappings), rejected, values, *_best(evaluation, costs))
+    return Outcome(len(mappings), rejected, values, *_find_best(evaluation, costs))
 
 
-def _best(evaluation: Evaluation, costs: Numbers) -> tuple[Mapping | None, tuple[float, ...]]:
+def _find_best(evaluation: Evaluation, costs: Numbers) -> tuple[Mapping | None, tuple[float, ...]]:
     valid = np.flatnonzero(evaluation.valid)
     if not len(valid):
         return None, ()
@@ -193,7 +193,7 @@ def judge(
     return best
 
 
-def outcomes(
+def evaluate_chunks(
     design: Design, chunks: Iterator[Mappings], metrics: Sequence[str], limits: Limits, workers: int = 1
 ) -> Iterator[Outcome]:
     """Yield the outcomes of chunks in order.
@@ -235,12 +235,14 @@ def _evaluate_in_workers(
     check_processes(workers, FILES_EACH)
     try:
         with ProcessPoolExecutor(workers, initializer=_set_shared, initargs=(design, tuple(metrics))) as pool:
-            yield from _in_order(pool, chunks, CHUNKS_IN_FLIGHT * workers)
+            yield from _await_in_order(pool, chunks, CHUNKS_IN_FLIGHT * workers)
     except BrokenProcessPool as error:
         raise StartError(f"a worker process has died; {ALONE}") from error
 
 
-def _in_order(pool: ProcessPoolExecutor, chunks: Iterator[Mappings], in_flight: int) -> Iterator[Outcome]:
+def _await_in_order(
+    pool: ProcessPoolExecutor, chunks: Iterator[Mappings], in_flight: int
+) -> Iterator[Outcome]:
     """Yield the outcomes of chunks, with a number of chunks in flight."""
     pending: deque[Future[Outcome]] = deque()
     try:

@@ -16,7 +16,7 @@ from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.problem import Problem
 
 
-def factorisations(number: int, least: Sequence[int], greatest: Sequence[int]) -> Integers:
+def list_factorisations(number: int, least: Sequence[int], greatest: Sequence[int]) -> Integers:
     """Return all factorisations of a number into ordered, bounded factors: factorisations x factors.
 
     Args:
@@ -28,14 +28,14 @@ def factorisations(number: int, least: Sequence[int], greatest: Sequence[int]) -
         products = [
             ((*factors, factor), quotient // factor)
             for factors, quotient in products
-            for factor in _divisors(quotient)
+            for factor in _list_divisors(quotient)
             if low <= factor <= high
         ]
     complete = [factors for factors, quotient in products if quotient == 1]
     return np.array(complete, np.int64).reshape(-1, len(least))
 
 
-def _divisors(number: int) -> list[int]:
+def _list_divisors(number: int) -> list[int]:
     small = [divisor for divisor in range(1, int(number**0.5) + 1) if number % divisor == 0]
     return small + [number // divisor for divisor in reversed(small) if divisor * divisor != number]
 
@@ -59,11 +59,11 @@ class Space:
     def __init__(self, architecture: Architecture, problem: Problem, constraints: Constraints) -> None:
         self.architecture, self.problem, self.constraints = architecture, problem, constraints
         self.levels, self.dimensions = len(architecture.levels), len(problem.dimensions)
-        self.fan_outs = self._fan_outs()
+        self.fan_outs = self._compute_fan_outs()
         greatest = constraints.greatest.copy()
         greatest[1] = np.minimum(greatest[1], self.fan_outs.prod(axis=1)[:, None])
         self.cuts = [
-            factorisations(
+            list_factorisations(
                 bound,
                 constraints.least[:, :, dimension].ravel().tolist(),
                 greatest[:, :, dimension].ravel().tolist(),
@@ -72,7 +72,7 @@ class Space:
         ]
         self.keep_choices = list(self._choose_kept())
 
-    def _fan_outs(self) -> Integers:
+    def _compute_fan_outs(self) -> Integers:
         """Return the instances inside each instance of a level along X and Y: levels x 2."""
         units: list[Level | Compute] = [*self.architecture.levels, self.architecture.compute]
         meshes = np.array([unit.mesh for unit in units])
@@ -118,13 +118,13 @@ class Space:
         # sort keys: loops that iterate keep their order, the others follow them by dimension
         rank = np.where(single, self.dimensions + orders, np.arange(self.dimensions))
         canonical = np.take_along_axis(orders, np.argsort(rank, axis=2), axis=2)
-        kept, on_y = self.keep_choices[keep], self._along_y(spatial)
+        kept, on_y = self.keep_choices[keep], self._assign_to_y(spatial)
         reads_first = self.constraints.reads_first
         return Mappings(
             temporal, spatial, canonical, kept, None, on_y, reads_first if reads_first.any() else None
         )
 
-    def _along_y(self, spatial: Integers) -> Booleans | None:
+    def _assign_to_y(self, spatial: Integers) -> Booleans | None:
         """Assign spatial loops to Y so that they fit if possible; None if no mesh has a Y axis."""
         if (self.fan_outs[:, 1] == 1).all() and not any(self.constraints.on_y):
             return None

@@ -31,12 +31,12 @@ BATCH = 64  # mappings between two updates of the sampler
 
 def exhaustive(space: Space, _seed: int) -> Iterator[Mappings]:
     """Yield chunks that together have every mapping once."""
-    return _in_order(space, None)
+    return _walk_in_order(space, None)
 
 
 def linear_pruned(space: Space, _seed: int) -> Iterator[Mappings]:
     """Yield chunks with every factorisation, and the first ``ORDERS`` orders of its loops."""
-    return _in_order(space, ORDERS)
+    return _walk_in_order(space, ORDERS)
 
 
 def random_pruned(space: Space, seed: int) -> Iterator[Mappings]:
@@ -51,15 +51,15 @@ def random_pruned(space: Space, seed: int) -> Iterator[Mappings]:
         yield space.mappings(cut_indices, orders, number if first else int(keep_indices[0]))
 
 
-def _in_order(space: Space, order_limit: int | None) -> Iterator[Mappings]:
+def _walk_in_order(space: Space, order_limit: int | None) -> Iterator[Mappings]:
     for keep in range(len(space.keep_choices)):
-        mappings = _cuts_and_orders(space, order_limit)
+        mappings = _list_cuts_and_orders(space, order_limit)
         while chunk := list(islice(mappings, CHUNK)):
             cut_indices, orders = (np.stack(arrays) for arrays in zip(*chunk, strict=True))
             yield space.mappings(cut_indices, orders, keep)
 
 
-def _cuts_and_orders(space: Space, order_limit: int | None) -> Iterator[tuple[Integers, Integers]]:
+def _list_cuts_and_orders(space: Space, order_limit: int | None) -> Iterator[tuple[Integers, Integers]]:
     for cut_index in product(*(range(len(cuts)) for cuts in space.cuts)):
         cut = np.stack([cuts[index] for cuts, index in zip(space.cuts, cut_index, strict=True)], axis=1)
         for order in space.orders(cut[: space.levels], order_limit):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from walked_nest import WalkedNest
 
-from fiberscope.models.analytic.dataflow import dataflow
+from fiberscope.models.analytic.dataflow import compute_dataflow
 from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
@@ -90,7 +90,7 @@ def test_of_windows_that_slide_what_is_new_is_that_of_the_walked_nest_in_many_dr
 def walked(seeds, windows="whole"):
     for seed in seeds:
         problem, mappings = drawn(seed)
-        traffic = dataflow(problem, mappings, Options(first_fill="charge", windows=windows))
+        traffic = compute_dataflow(problem, mappings, Options(first_fill="charge", windows=windows))
         walk = WalkedNest(problem, mappings, new=windows == "new")
         assert traffic.computes[0] == len(walk.points)
         for (level, tensor), dense in traffic.dense.items():
@@ -122,10 +122,12 @@ def test_a_batch_is_what_its_mappings_are_one_by_one():
         (temporal if place < 3 else spatial)[mapping, place % 3, dimension] *= 2
     order = np.argsort(rng.random((40, 3, 3)), axis=2)
     keep = np.array([[True] * 3, [True, False, True], [False, True, True]])
-    together = dataflow(problem, Mappings(temporal, spatial, order, keep), Options())
+    together = compute_dataflow(problem, Mappings(temporal, spatial, order, keep), Options())
     for one in range(40):
         part = slice(one, one + 1)
-        alone = dataflow(problem, Mappings(temporal[part], spatial[part], order[part], keep), Options())
+        alone = compute_dataflow(
+            problem, Mappings(temporal[part], spatial[part], order[part], keep), Options()
+        )
         for place, dense in together.dense.items():
             for name, counts in vars(dense).items():
                 assert counts[one] == vars(alone.dense[place])[name][0], (one, place, name)

@@ -16,9 +16,14 @@ from scipy import sparse, stats
 from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.counted_densities import Actual, Banded, CountedDensity
 from fiberscope.models.analytic.density import Density
-from fiberscope.models.analytic.distributions import density
+from fiberscope.models.analytic.distributions import build_density
 from fiberscope.models.analytic.joint import Operand, count_nonempty_pairs, share_of_nonempty_pairs
-from fiberscope.models.analytic.uniform import FixedStructured, Uniform, hypergeometric, probability_none
+from fiberscope.models.analytic.uniform import (
+    FixedStructured,
+    Uniform,
+    compute_hypergeometric,
+    compute_probability_none,
+)
 
 EXACT = 1e-9
 
@@ -43,7 +48,7 @@ def test_uniform_worked_by_hand(
 
 
 def test_uniform_distribution_and_quantiles() -> None:
-    assert hypergeometric(16, 8, 4)[1][1] == pytest.approx(0.2461538462, abs=EXACT)
+    assert compute_hypergeometric(16, 8, 4)[1][1] == pytest.approx(0.2461538462, abs=EXACT)
     model = Uniform([1024], 103 / 1024)
     assert [model.quantile([64], share) for share in (0.5, 0.9, 0.95, 0.99, 1.0)] == [6, 9, 10, 12, 64]
 
@@ -72,7 +77,7 @@ sizes = st.one_of(st.integers(1, 60), st.integers(1, 10**9))
 def test_uniform_as_scipy(data: st.DataObject, elements: int) -> None:
     nonzeros = data.draw(st.integers(0, elements))
     drawn = data.draw(st.one_of(st.integers(0, min(elements, 50)), st.integers(0, elements)))
-    assert probability_none(elements, nonzeros, drawn) == pytest.approx(
+    assert compute_probability_none(elements, nonzeros, drawn) == pytest.approx(
         _none_by_sums(elements, nonzeros, drawn), rel=1e-7, abs=1e-12
     )
 
@@ -91,7 +96,7 @@ def _none_by_sums(elements: int, nonzeros: int, drawn: int) -> float:
 @given(st.data(), st.one_of(st.integers(1, 60), st.integers(1, 10**6)))
 def test_hypergeometric_as_scipy(data: st.DataObject, elements: int) -> None:
     nonzeros, drawn = data.draw(st.integers(0, elements)), data.draw(st.integers(0, elements))
-    occupancies, probabilities = hypergeometric(elements, nonzeros, drawn)
+    occupancies, probabilities = compute_hypergeometric(elements, nonzeros, drawn)
     expected = stats.hypergeom.pmf(occupancies, elements, nonzeros, drawn)
     assert probabilities == pytest.approx(expected, rel=1e-6, abs=1e-9)
     assert np.dot(occupancies, probabilities) == pytest.approx(nonzeros * drawn / elements, rel=1e-9)
@@ -312,14 +317,14 @@ def test_an_array_of_any_rank_and_type_is_actual_data(
 ) -> None:
     array = (np.arange(np.prod(shape)) % 3).reshape(shape).astype(kind)
     np.save(tmp_path / "array.npy", array)
-    model = density({"distribution": "actual", "data": "array.npy"}, shape, folder=tmp_path)
+    model = build_density({"distribution": "actual", "data": "array.npy"}, shape, folder=tmp_path)
     assert model.distribution(shape)[0].tolist() == [np.count_nonzero(array)]
 
 
 @pytest.mark.parametrize("name", ["mask.npy", "mask.txt", "mask.npz", "mask.tns"])
 def test_actual_data_out_of_files(tmp_path: Path, name: str) -> None:
     _written(tmp_path)
-    model = density({"distribution": "actual", "data": name}, (2, 3), folder=tmp_path)
+    model = build_density({"distribution": "actual", "data": name}, (2, 3), folder=tmp_path)
     assert model.distribution([1, 3])[0].tolist() == [1, 2]
 
 
@@ -333,7 +338,7 @@ def test_actual_data_out_of_files(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_named_distributions(specification: object, kind: type[Density]) -> None:
-    assert type(density(specification, (4, 4))) is kind  # type: ignore[arg-type]
+    assert type(build_density(specification, (4, 4))) is kind  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -357,6 +362,6 @@ def test_named_distributions(specification: object, kind: type[Density]) -> None
 def test_bad_specifications(tmp_path: Path, specification: object, fault: str) -> None:
     _written(tmp_path)
     with pytest.raises(InputError, match=fault) as refused:
-        density(specification, (4, 4), where="problem.yaml:3: A", folder=tmp_path)  # type: ignore[arg-type]
+        build_density(specification, (4, 4), where="problem.yaml:3: A", folder=tmp_path)  # type: ignore[arg-type]
     assert str(refused.value).startswith("problem.yaml:3: A: ")
     assert "\n" not in str(refused.value)

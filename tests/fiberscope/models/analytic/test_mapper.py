@@ -20,9 +20,9 @@ from fiberscope.base.errors import InputError
 from fiberscope.models import analytic
 from fiberscope.models.analytic.evaluate import Design, evaluate_many
 from fiberscope.models.analytic.inputs import read_case
-from fiberscope.models.analytic.mapper.api import constraints_of, find
-from fiberscope.models.analytic.mapper.search import Limits, Outcome, judge, outcomes
-from fiberscope.models.analytic.mapper.space import Space, factorisations
+from fiberscope.models.analytic.mapper.api import collect_constraints, find
+from fiberscope.models.analytic.mapper.search import Limits, Outcome, evaluate_chunks, judge
+from fiberscope.models.analytic.mapper.space import Space, list_factorisations
 from fiberscope.models.analytic.mapper.walks import WALKS
 from fiberscope.models.analytic.mapping import Mappings
 
@@ -72,7 +72,7 @@ def test_factorisations_by_trying_all(number: int, parts: int, data: st.DataObje
     least, most = data.draw(bounds), data.draw(bounds)
     ranges = [range(low, min(high, number) + 1) for low, high in zip(least, most, strict=True)]
     expected = {factors for factors in itertools.product(*ranges) if prod(factors) == number}
-    found = factorisations(number, least, most).tolist()
+    found = list_factorisations(number, least, most).tolist()
     assert len(found) == len(expected)
     assert set(map(tuple, found)) == expected
 
@@ -104,7 +104,7 @@ def _space(files: Sequence[Path], demanded: str = "", tmp_path: Path | None = No
         paths.append(tmp_path / "constraints.yaml")
         paths[-1].write_text(demanded)
     case = read_case(paths)
-    constraints = constraints_of(case)
+    constraints = collect_constraints(case)
     return case.design, Space(case.design.architecture, case.design.problem, constraints)
 
 
@@ -132,12 +132,12 @@ def test_the_best_of_all_is_found_by_all_walks(files: list[Path], tmp_path: Path
     design, space = _space(files, SMALL, tmp_path)
     chunks = _everything(space)
     costs = [cost for chunk in chunks for cost in _edp(design, chunk)]
-    found = judge(outcomes(design, iter(chunks), ["edp"], Limits()), Limits())
+    found = judge(evaluate_chunks(design, iter(chunks), ["edp"], Limits()), Limits())
     assert found.costs[0] == min(costs)
     assert found.evaluated == len(costs)
     assert found.valid == np.isfinite(costs).sum()
     limits = Limits(points=20_000)
-    drawn = judge(outcomes(design, WALKS["random_pruned"](space, 0), ["edp"], limits), limits)
+    drawn = judge(evaluate_chunks(design, WALKS["random_pruned"](space, 0), ["edp"], limits), limits)
     assert drawn.costs == found.costs
 
 
@@ -158,7 +158,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers(files: list[Path], 
 
 def test_a_short_walk_meets_every_choice_of_what_is_kept() -> None:
     case = read_case(["matmul"], with_mapping=False)
-    space = Space(case.design.architecture, case.design.problem, constraints_of(case))
+    space = Space(case.design.architecture, case.design.problem, collect_constraints(case))
     walk = WALKS["random_pruned"](space, 0)
     met = {next(walk).keep.tobytes() for _ in space.keep_choices}
     assert len(met) == len(space.keep_choices)

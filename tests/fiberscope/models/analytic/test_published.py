@@ -12,12 +12,12 @@ from scipy.stats import binom
 
 from fiberscope import cli
 from fiberscope.models.analytic.api import analyze
-from fiberscope.models.analytic.inputs import designs
+from fiberscope.models.analytic.inputs import list_designs
 from fiberscope.models.analytic.lanes import share_of_steps
 from published.sparseloop import DESIGNS, sparseloop
 
 
-@pytest.mark.parametrize("name", designs())
+@pytest.mark.parametrize("name", list_designs())
 def test_every_design_that_ships_can_be_had(name):
     report = analyze(name)
     assert report.cycles > 0

@@ -10,9 +10,9 @@ from changed_designs import UNIFORM, design, skipped
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.api import analyze
-from fiberscope.models.analytic.distributions import density
+from fiberscope.models.analytic.distributions import build_density
 from fiberscope.models.analytic.evaluate import evaluate_many
-from fiberscope.models.analytic.formats import bits_of
+from fiberscope.models.analytic.formats import compute_bits
 from fiberscope.models.analytic.inputs import read_case
 from fiberscope.models.analytic.safs import RankFormat
 
@@ -172,8 +172,8 @@ def test_no_column_of_a_structured_leader_is_empty(tmp_path):
 
 def test_a_band_leaves_more_pieces_empty():
     piece = [np.int64(4), np.int64(1)]
-    banded = density({"distribution": "banded", "band_width": 1}, (16, 16))
-    uniform = density({"distribution": "hypergeometric", "density": 46 / 256}, (16, 16))
+    banded = build_density({"distribution": "banded", "band_width": 1}, (16, 16))
+    uniform = build_density({"distribution": "hypergeometric", "density": 46 / 256}, (16, 16))
     assert float(banded.probability_empty(piece)) == pytest.approx(42 / 64, rel=1e-12)
     assert float(uniform.probability_empty(piece)) == pytest.approx(comb(210, 4) / comb(256, 4), rel=1e-12)
 
@@ -240,4 +240,4 @@ def test_the_tool_forgets_that_metadata_of_sums_left_out_further_out_is_gone(tmp
 def test_words_of_metadata_fill_rows(bits: int, width: int, rounded: int) -> None:
     """A word takes a divisor of the row, or whole rows if it is wider than one."""
     rank = RankFormat("CP", metadata_bits=bits, payload_bits=bits)
-    assert bits_of(rank, 8, width) == (rounded, rounded)
+    assert compute_bits(rank, 8, width) == (rounded, rounded)

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fiberscope.models.trace.recorder import Buffet, EagerBuffet, LineTable
-from fiberscope.models.trace.storage import lines_below, lines_of
+from fiberscope.models.trace.storage import count_lines, count_lines_below
 from fiberscope.workloads.fibertree import FiberTree
 
 SHAPE = 12
@@ -74,7 +74,7 @@ def test_an_eager_buffet_reads_each_subtree_once_a_group(points, elements_per_li
     columns = np.array(sorted(points)).T
     tree = FiberTree.from_coo({"M": 5, "K": 5, "N": 10}, columns, np.ones(len(points)))
     rows = sorted({m for m, _, _ in points})
-    buffet, group, seen = EagerBuffet(lines_below(tree, "K", "N", elements_per_line)), 0, set()
+    buffet, group, seen = EagerBuffet(count_lines_below(tree, "K", "N", elements_per_line)), 0, set()
     for fiber, step in met:
         group += step
         buffet.touch(fiber % len(rows), 0, False, group)
@@ -89,6 +89,6 @@ def test_an_eager_buffet_reads_each_subtree_once_a_group(points, elements_per_li
 
 def test_every_fiber_begins_a_line():
     tree = FiberTree.from_coo({"M": 2, "N": 9}, [[0, 0, 0, 1], [1, 4, 5, 2]], np.ones(4))
-    assert list(lines_of(tree, "N", 2)) == [2, 1]
-    assert list(lines_below(tree, "M", "N", 2)) == [3]
-    assert list(lines_below(tree, "M", "M", 2)) == [1]
+    assert list(count_lines(tree, "N", 2)) == [2, 1]
+    assert list(count_lines_below(tree, "M", "N", 2)) == [3]
+    assert list(count_lines_below(tree, "M", "M", 2)) == [1]

@@ -18,7 +18,7 @@ from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.options import Effects, Options
 from fiberscope.models.trace.recorder import Buffet, Capacity, EagerBuffet
-from fiberscope.models.trace.spacetime import outermost_in_space
+from fiberscope.models.trace.spacetime import find_outermost_in_space
 from fiberscope.workloads.fibertree import FiberTree
 
 READ, WRITE = 0, 1
@@ -160,9 +160,9 @@ def test_a_read_is_shared_with_reads_of_other_instances_alone(touches, number, l
 def test_instances_are_of_the_outermost_loop_in_space(in_space, outermost):
     spacetime = SimpleNamespace(space=[SimpleNamespace(rank=rank) for rank in in_space])
     prepared = SimpleNamespace(einsum=SimpleNamespace(loop_order=("K", "M", "N"), spacetime=spacetime))
-    assert outermost_in_space(prepared) == outermost
+    assert find_outermost_in_space(prepared) == outermost
     prepared.einsum.spacetime = None
-    assert outermost_in_space(prepared) is None
+    assert find_outermost_in_space(prepared) is None
 
 
 def test_bodies_are_counted_by_instance():

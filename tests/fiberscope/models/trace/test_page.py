@@ -7,7 +7,7 @@ from pathlib import Path
 from fiberscope.models.trace import hardware, mapping
 from fiberscope.models.trace.program import BUILT_IN
 from fiberscope.models.trace.schema import EinsumSchema, MappingSchema, RankFormatSchema, SpecificationSchema
-from fiberscope.models.trace.source import names
+from fiberscope.models.trace.source import list_names
 
 PAGE = Path(__file__).parents[4] / "docs" / "teaal.md"
 START = "<!-- functions: written by tests/fiberscope/models/trace/test_page.py -->\n"
@@ -34,5 +34,5 @@ def test_every_section_key_directive_class_and_specification_is_named() -> None:
     text = PAGE.read_text(encoding="utf-8")
     schemas = (SpecificationSchema, EinsumSchema, MappingSchema, RankFormatSchema)
     keys = {str(field.alias) for schema in schemas for field in schema.model_fields.values()}
-    words = {*keys, *mapping._DIRECTIVES, *hardware._CLASSES, *names()}
+    words = {*keys, *mapping._DIRECTIVES, *hardware._CLASSES, *list_names()}
     assert {word for word in words if not re.search(rf"`{word}\b", text)} == set()

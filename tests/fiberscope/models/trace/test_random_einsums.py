@@ -26,7 +26,7 @@ from fiberscope.models.trace.specification import (
     UniformOccupancy,
     UniformShape,
 )
-from fiberscope.models.trace.verify import can_project, projections
+from fiberscope.models.trace.verify import can_project, project_outputs
 from fiberscope.workloads.expressions.expression import (
     Access,
     Call,
@@ -282,15 +282,15 @@ def test_projections_find_what_the_points_say_and_a_changed_value(program, seed)
     assume(can_project(einsum))
     output = run(specification, trees).tensors["Z"]
     work = Computation(specification, einsum, trees, specification.shapes)
-    expected, found, sizes = projections(work, output)
+    expected, found, sizes = project_outputs(work, output)
     assert np.all(np.abs(expected - found) <= 1e-12 * sizes)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verify, "blocks", partial(blocks, max_nonzeros=2))
-        assert np.all(np.abs(projections(work, output)[0] - expected) <= 1e-12 * sizes)
+        assert np.all(np.abs(project_outputs(work, output)[0] - expected) <= 1e-12 * sizes)
     if output.nonzeros:
         values = output.values.copy()
         values[seed % len(values)] += 1e-6
-        expected, found, sizes = projections(work, replace(output, values=values))
+        expected, found, sizes = project_outputs(work, replace(output, values=values))
         assert np.any(np.abs(expected - found) > 1e-12 * sizes)
 
 
@@ -308,7 +308,7 @@ def test_a_point_of_a_take_counts_once_in_whatever_blocks_its_tensor_is_verified
     }
     work = Computation(specification, specification.einsums[0], trees, shapes)
     monkeypatch.setattr(verify, "blocks", partial(blocks, max_nonzeros=1))
-    expected, found, _sizes = projections(work, run(specification, trees).tensors["Z"])
+    expected, found, _sizes = project_outputs(work, run(specification, trees).tensors["Z"])
     assert expected.tolist() == found.tolist() == [2, 3, 5]
 
 

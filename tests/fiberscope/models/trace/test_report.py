@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from fiberscope.models.trace.report import _bodies, _cycles, _elements, _teaal, bottleneck
+from fiberscope.models.trace.report import (
+    _convert_to_cycles,
+    _count_bodies,
+    _count_elements,
+    _describe_teaal,
+    describe_bottleneck,
+)
 
 
 def test_cycles_are_those_of_the_fastest_clock_and_a_begun_one_is_whole():
     clocks = {name: SimpleNamespace(clock_frequency=hertz) for name, hertz in (("a", 1e9), ("b", 2.5e8))}
     specification = SimpleNamespace(configurations=clocks)
-    assert [_cycles(specification, seconds) for seconds in (0.0, 4e-9, 4.2e-9)] == [0, 4, 5]
+    assert [_convert_to_cycles(specification, seconds) for seconds in (0.0, 4e-9, 4.2e-9)] == [0, 4, 5]
 
 
 def test_a_block_is_limited_by_what_takes_most_time_over_all_of_its_einsums():
@@ -22,7 +28,7 @@ def test_a_block_is_limited_by_what_takes_most_time_over_all_of_its_einsums():
         "W": {"Add": {"time": 3.0}},
     }
     said = "Mem limits T and Z (70% of the time); Add limits W (30% of the time)"
-    assert bottleneck(metrics) == said
+    assert describe_bottleneck(metrics) == said
 
 
 def test_counts_are_those_of_all_rounds():
@@ -36,8 +42,8 @@ def test_counts_are_those_of_all_rounds():
         for number, name in enumerate(("X", "Y", "X", "Y"), start=1)
     ]
     outcome = SimpleNamespace(runs=runs, rounds=2)
-    assert _bodies(outcome) == {"X": {"K": 8, "M": 4}, "Y": {"K": 12, "M": 6}}
-    assert _elements(outcome) == {"X": 12, "Y": 18}
+    assert _count_bodies(outcome) == {"X": {"K": 8, "M": 4}, "Y": {"K": 12, "M": 6}}
+    assert _count_elements(outcome) == {"X": 12, "Y": 18}
     modelled = SimpleNamespace(
         outcome=outcome,
         metrics={},
@@ -45,4 +51,4 @@ def test_counts_are_those_of_all_rounds():
         specification=SimpleNamespace(einsums=()),
         energy=SimpleNamespace(report_fields={}),
     )
-    assert _teaal(modelled).zero_sums == 1 + 2 + 3 + 4
+    assert _describe_teaal(modelled).zero_sums == 1 + 2 + 3 + 4

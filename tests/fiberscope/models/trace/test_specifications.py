@@ -10,7 +10,7 @@ from fiberscope import cli
 from fiberscope.accelerators import gamma
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.trace.load import load
-from fiberscope.models.trace.source import names
+from fiberscope.models.trace.source import list_names
 
 TILES = {"K1": 8192, "M1": 4096, "N1": 16384}
 WEIGHT = {"weight": 32}
@@ -20,7 +20,7 @@ def given(name: str) -> dict[str, int]:
     return TILES if name.startswith("extensor") else WEIGHT if name.endswith("csr_like") else {}
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", list_names())
 def test_every_specification_is_whole(name: str) -> None:
     specification = load(name, given(name))
     graphs = name.startswith("graphicionado")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.models.trace.model import count_swap_steps, exchanges
+from fiberscope.models.trace.model import count_swap_steps, list_exchanges
 from fiberscope.models.trace.sorted_heads import merge_steps, sort_steps
 from fiberscope.models.trace.specification import Component
 from fiberscope.workloads.fibertree import FiberTree
@@ -100,7 +100,7 @@ def test_planted_the_other_order_of_equals_is_found():
 @given(st.permutations("MKNP"), st.permutations("MKNP"))
 def test_exchanges_of_neighbours_lead_to_any_order(initial, final):
     names = list(initial)
-    for depth in exchanges(initial, final):
+    for depth in list_exchanges(initial, final):
         names[depth], names[depth + 1] = names[depth + 1], names[depth]
     assert names == final
 
