@@ -61,11 +61,34 @@ class MemoryStub(Component):
         if self.requests.control() in self.answered:
             latency = self.latencies[number % len(self.latencies)]
             tag, address = self.requests.coordinate(), self.requests.reference()
-            heappush(self.under_way, (now + latency, number, tag, address))
+            self._answer(now + latency, number, tag, address)
         self.ready = now + 1 + self.pauses[number % len(self.pauses)]
         self.requests.pop()
+
+    def _answer(self, cycle: int, number: int, tag: int, address: int) -> None:
+        """Reply to a request from a cycle on."""
+        heappush(self.under_way, (cycle, number, tag, address))
 
     @property
     def log(self) -> list[tuple[int, int, int, int]]:
         """Return the requests in lines of ``LINE`` bytes."""
         return [(cycle, token[0], token[2] // LINE, token[1]) for cycle, token in self.received]
+
+
+class StrayMemory(MemoryStub):
+    """A memory that replies twice to each request, or with another tag.
+
+    Args:
+        strays: the differences between the tags of the replies and that of the request.
+    """
+
+    def __init__(self, name: str, strays: Sequence[int]) -> None:
+        super().__init__(name, (3,))
+        self.strays = strays
+
+    def _answer(self, cycle: int, number: int, tag: int, address: int) -> None:
+        for stray in self.strays:
+            heappush(self.under_way, (cycle, number, tag + stray, address))
+
+
+STRAYS = {"twice": (0, 0), "the next": (1,), "far away": (1 << 20,)}

@@ -11,7 +11,7 @@ from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK, TaskInputs
 from fiberscope.hw.fibers.way_lookahead import WayLookahead
 from fiberscope.hw.lanes.channels import check_connected
-from fiberscope.hw.memory.protocol import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
+from fiberscope.hw.memory.protocol import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, refuse_reply
 from fiberscope.hw.stream import DATA, STOP, STREAM
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
@@ -37,6 +37,7 @@ ENTRY_WORDS = 4
 # Bits of the word ``MARKS``.
 LAST_LINE = 1  # the line is the last line of its fiber
 ARRIVED = 2  # the line has arrived
+REQUESTED = 4  # the entry is in use
 
 
 class FiberReader(Component):
@@ -75,7 +76,8 @@ class FiberReader(Component):
         line_bytes, element_bytes: bytes of a line, and of an element of the operand.
 
     Raises:
-        SimulationError: when built, unless it has as many ways as the radix of the tasks.
+        SimulationError: when built, unless it has as many ways as the radix of the tasks; in the run, at a
+            reply without a request.
     """
 
     PORTS = (
@@ -265,7 +267,7 @@ class FiberReader(Component):
         self.lines[entry + ENTRY_FIRST] = self.fibers[record + NEXT_ELEMENT]
         self.lines[entry + ENTRY_ELEMENTS] = elements
         self.lines[entry + ENTRY_SOURCE] = self.fibers[record + SOURCE]
-        self.lines[entry + MARKS] = LAST_LINE if end == self.fibers[record + FIBER_END] else 0
+        self.lines[entry + MARKS] = REQUESTED | (LAST_LINE if end == self.fibers[record + FIBER_END] else 0)
         self.fibers[record + LINES_IN_FLIGHT] += 1
         # A slot for a stop is reserved with every line, although only the last line of a fiber brings one
         self.fibers[record + RESERVED] += elements + 1
@@ -297,6 +299,11 @@ class FiberReader(Component):
         if not self.replies.can_pop():
             return False
         number = self.replies.coordinate() & TAG_MASK
+        if (
+            ENTRY_WORDS * number >= len(self.lines)
+            or self.lines[ENTRY_WORDS * number + MARKS] & (REQUESTED | ARRIVED) != REQUESTED
+        ):
+            refuse_reply(self.name, number)
         self.replies.pop()
         self.lines[ENTRY_WORDS * number + MARKS] |= ARRIVED
         way = number // self.buffer_lines

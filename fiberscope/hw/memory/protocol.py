@@ -12,8 +12,9 @@ by tensor.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
+from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
 REQUEST = Protocol("memory request", control="operation", coordinate="tag", reference="address")
@@ -42,6 +43,11 @@ TENSORS = 8  # maximum number of tensors that a machine distinguishes
 def operation_name(operation: int) -> str:
     """Return the name of an operation; ``operation`` and its number if there is none of this number."""
     return _NAMES[operation] if 0 <= operation < len(_NAMES) else f"operation {operation}"
+
+
+def refuse_reply(name: str, slot: int) -> NoReturn:
+    """Raise ``SimulationError``: a component got a reply for a slot in which no request is open."""
+    raise SimulationError(f"{name}: a reply for slot {slot}, which has no open request")
 
 
 class HeldRequest(NamedTuple):

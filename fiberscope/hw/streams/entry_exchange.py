@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 from typing import ClassVar
 
-from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST, TAG_MASK, WRITE
+from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST, TAG_MASK, WRITE, refuse_reply
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.tokens import DATA, DONE
 from fiberscope.sim.channel import Channel
@@ -34,6 +34,9 @@ class EntryExchange(StreamBlock):
         entries: number of entries in a line.
         line_bytes: bytes of a request.
         outstanding: largest number of exchanges in flight.
+
+    Raises:
+        SimulationError: during the run, at a reply without a request.
     """
 
     PORTS = (Input("in_stream", ANY), Input("replies", REPLY), Output("requests", REQUEST))
@@ -63,7 +66,7 @@ class EntryExchange(StreamBlock):
             self._look_for_input(now)
         has_moved = self.replies.can_pop()
         if has_moved:
-            self.has_arrived[self.replies.coordinate() & TAG_MASK] = 1
+            self._receive(self.replies.coordinate() & TAG_MASK)
             self.replies.pop()
         if self._can_write() and self.requests.can_push():
             self._write()
@@ -76,6 +79,13 @@ class EntryExchange(StreamBlock):
             if self._accept(kind):
                 return self.busy(now + 1)
         return self.busy(now + 1) if has_moved else self._wait()
+
+    def _receive(self, slot: int) -> None:
+        """Note that the line of an exchange has arrived."""
+        age = (slot + self.outstanding - self.exchanges % self.outstanding) % self.outstanding
+        if slot >= self.outstanding or age >= self.begun - self.exchanges or self.has_arrived[slot]:
+            refuse_reply(self.name, slot)
+        self.has_arrived[slot] = 1
 
     def _can_write(self) -> bool:  # C: noexcept
         """Return whether the line of the oldest exchange has arrived."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 from typing import ClassVar
 
-from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, refuse_reply
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.kept import NO_LINE
 from fiberscope.hw.streams.output import OutputStream
@@ -56,7 +56,7 @@ class Fetch(StreamBlock):
     Raises:
         ValueError: if ``entry_bytes``, ``line_bytes``, ``entries``, ``window`` or ``outstanding`` is below
             1.
-        SimulationError: during the run, if the two streams differ in shape.
+        SimulationError: during the run, if the two streams differ in shape, or at a reply without a request.
     """
 
     PORTS = (
@@ -146,7 +146,11 @@ class Fetch(StreamBlock):
         """
         if not self.replies.can_pop():
             return False
-        self._arrived[self.replies.coordinate() & TAG_MASK] = 1
+        slot = self.replies.coordinate() & TAG_MASK
+        age = (slot + self.outstanding - self.arrived_lines % self.outstanding) % self.outstanding
+        if slot >= self.outstanding or age >= self.lines - self.arrived_lines or self._arrived[slot]:
+            refuse_reply(self.name, slot)
+        self._arrived[slot] = 1
         self.replies.pop()
         while self.arrived_lines < self.lines and self._arrived[self.arrived_lines % self.outstanding]:
             self._arrived[self.arrived_lines % self.outstanding] = 0

@@ -7,6 +7,7 @@ from array import array
 from fractions import Fraction
 from typing import ClassVar
 
+from fiberscope.hw.streams.arrays import check_address
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
@@ -56,6 +57,9 @@ class TileMemory(StreamBlock):
         bytes_per_cycle: bandwidth; 0 for a transfer in no time.
         latency: cycles from the end of a transfer to the arrival of the tile.
         ahead: largest number of tokens held (references, stops, N and done), at least 1.
+
+    Raises:
+        SimulationError: during the run, if a reference names no tile.
     """
 
     PORTS = (Input("in_ref", REF), output_stream("out_ref", REF))
@@ -122,6 +126,7 @@ class TileMemory(StreamBlock):
             return False
         due, payload = now, self.in_ref.coordinate()
         if self.in_ref.control() == DATA:
+            check_address(self.name, payload, len(self.sizes))
             if payload not in self.arrival_by_tile and not self._make_space(self.sizes[payload]):
                 return False
             due = self._look_up_or_load(payload, now)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gamma_stubs
 import numpy as np
 import pytest
 from gamma_bench import csr, stored
 from gamma_stubs import run_part
+from memory_stub import STRAYS, StrayMemory
 
 from fiberscope.accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, PARTIAL_BASE, Sizes
 from fiberscope.accelerators.gamma.prefetcher import Prefetcher
@@ -153,6 +155,14 @@ def test_a_reader_with_fewer_ways_than_its_tasks_is_refused():
     table, store = located(partial=False)
     with pytest.raises(SimulationError, match=f"reader: connect {table.radix} ways, .* not 1"):
         read(None, table, store, [END_OF_WORK], ways=1)
+
+
+@pytest.mark.parametrize("strays", STRAYS.values(), ids=STRAYS)
+def test_a_reply_without_a_request_is_refused(strays, monkeypatch):
+    table, store = located(partial=False)
+    monkeypatch.setattr(gamma_stubs, "MemoryStub", lambda name, *_options: StrayMemory(name, strays))
+    with pytest.raises(SimulationError, match=r"reader: a reply for slot \d+, which has no open request"):
+        read(None, table, store, [0, END_OF_WORK])
 
 
 @SEEDS

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from memory_stub import STRAYS, StrayMemory
 from shuffled_memory import Shuffler, lines_of
 from stream_checks import gaps, reference_streams, seeds
 
@@ -15,6 +16,7 @@ from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.entry_exchange import EntryExchange
 from fiberscope.hw.streams.fetch import Fetch
 from fiberscope.hw.streams.kept import EACH, NEVER, NO_LINE
 from fiberscope.hw.streams.line_fetch import BufferRoom, LineFetch
@@ -24,7 +26,7 @@ from fiberscope.hw.streams.subtree_fetch import SubtreeFetch
 from fiberscope.hw.streams.testing import TimedSource, tokens_of, with_gaps, written
 from fiberscope.hw.streams.tokens import CRD, REF
 from fiberscope.hw.streams.writers import ValuesWriter
-from fiberscope.sim import Kernel
+from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink, check_accounting, random_stalls
 
 LATENCY = 20
@@ -65,6 +67,21 @@ def test_a_reference_waits_for_its_line_and_those_of_the_same_line_follow_at_onc
     # Asked for in 0, seen by memory in 1, which moves it for a cycle and answers 20 later; seen here in 23.
     assert cycles == [23, 24, 25, 26, 27, 28]
     assert (block.lines, block.reused) == (2, 2)
+
+
+@pytest.mark.parametrize("strays", STRAYS.values(), ids=STRAYS)
+@pytest.mark.parametrize("kind", [Fetch, EntryExchange])
+def test_a_reply_without_a_request_is_refused(kind, strays):
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    block = kernel.add(Fetch("block", 0, 8) if kind is Fetch else EntryExchange("block", 0, entries=8))
+    memory = kernel.add(StrayMemory("memory", strays))
+    source = kernel.add(TimedSource("source", REF, with_gaps([3, "S0", "D"])))
+    kernel.connect(source, "out", block, "in_ref" if kind is Fetch else "in_stream", capacity=2)
+    kernel.connect(block, "requests", memory, "requests", capacity=4)
+    kernel.connect(memory, "replies", block, "replies", capacity=4)
+    with pytest.raises(SimulationError, match=r"block: a reply for slot \d+, which has no open request"):
+        kernel.run(cycle_limit=1000)
 
 
 def test_lines_are_asked_for_while_others_are_on_their_way():

@@ -10,6 +10,7 @@ from stream_checks import seeds
 
 from fiberscope.hw.streams.testing import run_streams, tokens_of, with_gaps
 from fiberscope.hw.streams.tile_memory import TileMemory
+from fiberscope.sim import SimulationError
 
 CAPACITY = TileMemory.OUTPUT_CAPACITY
 
@@ -81,6 +82,12 @@ MACHINES = {
     "ahead": st.integers(1, 5),
     "seed": seeds,
 }
+
+
+@pytest.mark.parametrize("reference", [2, 1 << 40])
+def test_a_reference_to_no_tile_is_refused(reference):
+    with pytest.raises(SimulationError, match=f"reference {reference} lies outside an array of 2 values"):
+        behind(memory([10, 10]), [0, reference, "S0", "D"])
 
 
 @given(**MACHINES)
