@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from weakref import proxy
 
 from fiberscope.accelerators.composition import User
 from fiberscope.accelerators.layout import Layout, Role
@@ -69,7 +70,7 @@ class MappedMemory:
     """
 
     def __init__(self, machine: MappedComposition, chains: Sequence[Chain]) -> None:
-        self.machine = machine
+        self.machine: MappedComposition = proxy(machine)  # no circle: the end of a run frees it at once
         self.timing = machine.parameters.timing
         widest = max((-(-chain.width // 8) for chain in chains), default=MIN_LINE)
         self.line = max(self.timing.line, widest, MIN_LINE)

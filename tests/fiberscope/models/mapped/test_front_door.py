@@ -2,6 +2,7 @@
 
 import json
 import re
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.base.collector import paused_collector
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.workloads import WorkloadError
@@ -377,3 +379,16 @@ def test_the_type_of_values_of_a_machine_with_a_section_value_is_value_type(prin
     shown = printed("info", "spec:sigma")
     assert "value.type" in shown
     assert "timing.tasks" in shown
+
+
+def test_a_machine_is_freed_at_the_end_of_its_run_without_a_collection_of_garbage(monkeypatch):
+    machines, original = [], MappedMachine.__init__
+
+    def noted(machine, *arguments, **options):
+        machines.append(weakref.ref(machine))
+        original(machine, *arguments, **options)
+
+    monkeypatch.setattr(MappedMachine, "__init__", noted)
+    with paused_collector():
+        fiberscope.simulate("spec:gamma", SMALL)
+        assert [machine() for machine in machines] == [None]
