@@ -48,10 +48,10 @@ class TileLoops:
         return sum(variable in self.variables for variable in nest)
 
     def check(self) -> None:
-        """Refuse variables without a loop, and loops over tiles inside of other loops.
+        """Refuse variables without a loop, loops over tiles inside of other loops, and divided tiles.
 
         Raises:
-            InputError: the loops are not the outermost loops of the graph.
+            InputError: the loops are not the outermost loops of the graph, or one of them is parallelized.
         """
         loops = list(dict.fromkeys(variable for nest in self.nests.values() for variable in nest))
         unknown = sorted(self.variables - set(loops))
@@ -65,6 +65,12 @@ class TileLoops:
                 raise InputError(
                     f"tiles.loops: {','.join(sorted(self.variables))} should be the outermost loops; "
                     f"a stream has the loops {','.join(nest)}"
+                )
+        for stream in filter(self.enters_tile, self.graph.streams):
+            if not self.graph.tensor_at(stream):
+                raise InputError(
+                    f"tiles.capacity: {stream.source} divides references to tiles among copies of blocks, "
+                    "which have no memories of tiles; compile without --parallelize of a loop over tiles"
                 )
 
     def inner_output(self, node: Node) -> tuple[str, Nest] | None:

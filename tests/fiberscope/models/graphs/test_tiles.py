@@ -230,6 +230,16 @@ def test_tiles_that_cannot_be_are_refused_in_one_line(chosen, says):
     assert "\n" not in str(refusal.value)
 
 
+def test_tiles_of_a_parallelized_loop_are_refused_in_one_line():
+    graph = compile_expression(
+        "X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss", split="i:4", parallelize="i_0:2"
+    ).graph
+    matrices = {name: np.eye(9) for name in "BC"}
+    assert run(graph, matrices).verification.passed
+    with pytest.raises(InputError, match=r"divides references to tiles .*; compile without --parallelize"):
+        run(graph, matrices, {"tiles.capacity": "64 KiB"})
+
+
 def test_tiles_and_a_scratchpad_are_not_both_the_memory_of_a_graph():
     with pytest.raises(ConfigurationError, match=r"latency is 4; it should be 0 with tiles\.capacity"):
         run(tiled(), operands(), {**UNLIMITED, "scratchpad.latency": 4})
