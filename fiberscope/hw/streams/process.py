@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.tokens import DATA
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
@@ -59,7 +60,7 @@ class LogicalProcess:  # C: final
         self.progress = Progress()
         self.alarm = 0  # cycle of the next tick without a new token or a free slot; ``MAX_TIME`` for none
         self.state_before = IDLE  # state of the block before its last tick
-        self.ticks = 0  # ticks of the block so far, including those that ``_wait_for_token`` replaces
+        self.ticks = 0  # ticks of the block so far, including those that ``_take_elements`` replaces
         self.last_cycle = -1  # cycle of the last tick
         self.worked = 0  # cycle of the last tick before which the block was not idle
         self.blocked_output = (
@@ -72,7 +73,7 @@ class LogicalProcess:  # C: final
         self.writers: list[Progress] = []  # for each input, the progress of its writer
         self.outputs: list[Channel] = []  # the bounded output channels
         self.readers: list[Progress] = []  # for each of ``outputs``, the progress of its reader
-        # Whether ``run`` may account for a tick without a token, and not call ``block.tick``
+        # Whether ``run`` may account for a tick without a token, or update the block, without ``block.tick``
         self.takes_only = block.TAKES_ONLY and len(block.inputs) == 1 and not block.bounded  # C: bint
 
     def add_input(self, channel: Channel, writer: Progress) -> None:  # C: def
@@ -130,8 +131,8 @@ class LogicalProcess:  # C: final
             if wake == now + 1 and block._state != IDLE:
                 self.blocked_output = NONE
                 self.alarm = now = wake
-                if self.takes_only and now < until and self._lacks_token(now, known_cycle):
-                    now = self._wait_for_token(now)
+                if self.takes_only:
+                    now = self._take_elements(now, until, known_cycle)
             else:
                 self.alarm = self._wake_cycle(wake)
                 now = self.due()
@@ -174,6 +175,37 @@ class LogicalProcess:  # C: final
         """Set the clock of the block to this cycle."""
         self.clock.cycle = cycle
         self.clock.time = cycle * self.clock.period
+
+    def _take_elements(self, now: int, until: int, known_cycle: int) -> int:
+        """Make the updates for elements that have no effect outside the block.
+
+        Args:
+            now: cycle after a tick in which the block was busy.
+            until: first cycle not to run.
+            known_cycle: result of ``_known_until``.
+
+        Returns:
+            The cycle of the next tick; ``MAX_TIME`` if it is unknown.
+        """
+        block, channel, quiet = self.block, inline.channel(self.inputs[0]), self.block.quiet()
+        while now < until:
+            if channel._seen_from > now:
+                if not self._lacks_token(now, known_cycle):
+                    return now
+                now = self._wait_for_token(now)
+            elif quiet > 0 and channel.control() == DATA:
+                self._set_clock(now)
+                self.last_cycle = self.worked = now
+                self.state_before = block._state
+                block.update(now)
+                if block._state != self.state_before:
+                    block._account(self.state_before, now)
+                self.ticks += 1
+                quiet -= 1
+                self.alarm = now = now + 1
+            else:
+                return now
+        return now
 
     def _known_until(self) -> int:  # C: noexcept
         """Return the last cycle in which the visible heads of all inputs are known."""

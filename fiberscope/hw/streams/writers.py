@@ -12,6 +12,7 @@ from fiberscope.hw.streams.quirks import NO_QUIRKS
 from fiberscope.hw.streams.tokens import BV, CRD, DATA, DONE, STOP, VAL, unsigned
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.protocol import ANY
 
 
@@ -37,6 +38,10 @@ class Writer(StreamBlock):
         """Fetch the channel of the only input."""
         super().elaborate()
         self.source = self.inputs[0]  # C: public
+
+    def quiet(self) -> int:  # C: noexcept
+        """Return ``MAX_TIME``: a writer sends nothing."""
+        return MAX_TIME
 
     def update(self, now: int) -> int:
         """Take a token."""
