@@ -93,7 +93,6 @@ class RowPlaces:
     Args:
         start: byte address of the first stripe, which includes the tensor's number.
         lengths: number of elements of each row.
-        element_bytes: bytes of an element.
         stripes: number of stripes; row r is in stripe r modulo ``stripes``.
         stripe_bytes: number of bytes from the start of a stripe to the start of the next stripe.
     """

@@ -133,7 +133,6 @@ class SplicedRun:
         machine: the machine after the run.
         minimum_bytes: its minimum traffic, as far as it was known before the run.
         row_numbers: numbers of the rows of A that the machine multiplied, those of the warm-ups included.
-        rows: these rows.
         windows: numbers of the windows.
         marks: for each window, the counts where it begins and where it ends.
     """

@@ -25,7 +25,6 @@ def validate_document(
 
     Args:
         schema: pydantic model of the document.
-        document: the document.
         ignore_unknown: whether to omit unknown keys, with a warning for each. A key that is similar to a
             known key is still an error, since it is probably misspelt.
 

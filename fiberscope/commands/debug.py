@@ -103,7 +103,6 @@ def run_session(session: Session, json: Path | None, script: Path | None, lines:
     """Run a session to its end, and write the requested report; return the exit code.
 
     Args:
-        session: the session.
         json: the file of the report, if any; ``-`` prints it.
         script: the script as the user named it, for errors; None for typed commands.
         lines: the lines of the script; None for standard input, which may be a terminal.

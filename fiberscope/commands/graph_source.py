@@ -110,7 +110,6 @@ def choose_formats(
     """Return formats and the loop order; ``auto`` becomes the order with the fewest estimated cycles.
 
     Args:
-        expression: the expression.
         formats: texts of ``--format``.
         order: loops from the outermost on, separated by commas, or ``auto``; empty for the formats' order.
         operands: operands by name, for ``auto``.
@@ -145,7 +144,6 @@ def compile_graph(
     """Compile an expression with the options of ``fiberscope graph compile``, as texts.
 
     Args:
-        expression: the expression.
         formats: texts of ``--format``; None for dense tensors.
         order: text of ``--order``, but not ``auto``.
         reorder, factor, optimise, split, parallelize: values of the options of these names.

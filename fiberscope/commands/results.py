@@ -139,7 +139,6 @@ def _print_hidden(store: Store, hidden: int, hides_table: bool, has_selected_sou
     """Print the number of hidden rows, or that rows have several sources.
 
     Args:
-        store: the store.
         hidden: the number of hidden rows.
         hides_table: whether files are written in place of the table; the note then goes to stderr.
         has_selected_sources: whether the user has selected the sources.
@@ -259,7 +258,6 @@ def _write_table(
         rows: the table.
         latex: the file for LaTeX, if any.
         markdown: whether to print Markdown; None prints nothing.
-        store: the store.
         all_sources: whether the rows include all sources.
     """
     if latex is not None:

@@ -33,7 +33,6 @@ def export_block(
     """Write the Verilog of a block and the files of a handover.
 
     Args:
-        rtl_block: the block.
         settings: its parameters, each as ``name=value``.
         output: the folder.
         ports: the kind of ports: ``plain``, ``registered``, ``checked`` or ``axis``.
@@ -149,7 +148,6 @@ def write_verilog(block: RtlBlock, text: str, folder: Path) -> None:
     """Write Verilog under the block's name, and print the path.
 
     Args:
-        block: the block.
         text: the Verilog.
         folder: the folder, which is created if it is missing.
 

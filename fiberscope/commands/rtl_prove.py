@@ -96,8 +96,6 @@ def write_formal(
     """Write the formal kit of a block, and print the paths; return its README section, by heading.
 
     Args:
-        rtl_block: the block.
-        parameters: its parameters.
         output: the folder of the block's Verilog.
         ports: kind of the ports.
         status: whether the module has status outputs.

@@ -52,7 +52,6 @@ class StudyFileOptions(Options):
         The archive has all rows of the store, whatever the arguments.
 
         Args:
-            store: the store.
             where: SQL condition of the rows in the figure; None for all.
             sort: SQL terms that order these rows.
             all_sources: whether the figure includes rows of older sources.

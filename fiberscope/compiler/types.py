@@ -57,7 +57,6 @@ class Types:
 
     Args:
         modules: finds modules by name.
-        module: the module.
         generator: has the compiled classes.
     """
 

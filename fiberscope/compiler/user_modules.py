@@ -39,7 +39,6 @@ class _Sources:
 
     Args:
         root: folder of the files.
-        files: the files.
         package: name of the package that the folder itself is, for a machine; else empty.
     """
 

@@ -27,7 +27,6 @@ class BypassBlock(Component):
     Counts: ``rows``, the number of rows that were passed on.
 
     Args:
-        name: instance name.
         width: number of lanes.
     """
 

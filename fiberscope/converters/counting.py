@@ -56,7 +56,6 @@ class Control(Component):
     """A sender of commands to the counters, one per cycle.
 
     Args:
-        name: instance name.
         program: the commands in order, each with the number of counters that it concerns.
     """
 
@@ -92,7 +91,6 @@ class Drain(Component):
     Timing: one row written per cycle; after the last array, ``words`` items read per cycle.
 
     Args:
-        name: instance name.
         width: number of lanes of ``slots``.
         words: number of items read per cycle.
         ranges: number of ranges of keys.
@@ -168,7 +166,6 @@ class Ends(Component):
     Timing: one row per cycle.
 
     Args:
-        name: instance name.
         width: number of lanes of counters.
         ranges: number of ranges of keys, each of which is an array.
     """

@@ -146,7 +146,6 @@ class Reader(Component):
     requested fraction goes first.
 
     Args:
-        name: instance name.
         streams: the streams to read.
         port: number of the reader's port at the network to memory.
     """

@@ -38,7 +38,6 @@ class Former(Component):
     all outputs have space.
 
     Args:
-        name: instance name.
         width: number of lanes.
         shifts: shift of each coordinate in an item's word. The first becomes the coordinate, the second the
             reference. If there is only one shift, the whole word becomes the coordinate.
@@ -264,7 +263,6 @@ class Collector(Component):
     Timing: one row per cycle; lanes whose value has not arrived wait.
 
     Args:
-        name: instance name.
         width: number of lanes.
         shifts: shifts of coordinate, reference and rests in a word; with one shift, only of the coordinate.
     """

@@ -42,7 +42,6 @@ class LaneStage(Component):
     the result of ``_wait_for_input`` while the head item lacks other input; else idle.
 
     Args:
-        name: instance name.
         lanes: largest number of items per cycle.
         steps: largest number of steps per cycle.
         burst: largest number of tokens that an output gets for one item or step.

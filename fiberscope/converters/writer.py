@@ -112,7 +112,6 @@ class Writer(Component):
     line is written per cycle. Partly filled lines are written after the stops of all ports.
 
     Args:
-        name: instance name.
         routes: for each port, the routes by reference.
         regions: regions of all arrays.
         words: number of words per cycle.

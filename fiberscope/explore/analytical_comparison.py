@@ -25,7 +25,6 @@ class Phase:
 
     Args:
         name: the name of the phase.
-        cycles: its cycles.
         computes: its operations.
         limit: the level or compute unit that determines the cycles.
     """

@@ -20,7 +20,6 @@ def wrong_choice(policy: Policy, method: str, choice: object, choices: str) -> S
     """Return the error for a policy that chose an object outside of the choices.
 
     Args:
-        policy: the policy.
         method: name of the method that chose.
         choice: the chosen object.
         choices: name of the choices, a plural.

@@ -69,7 +69,6 @@ class SchedulePolicy(Policy):
         """Return the worker for a task; called once for each task.
 
         Args:
-            task: the task.
             workers: the workers that can accept the task, at least one.
             now: current cycle of the scheduler.
         """

@@ -307,7 +307,6 @@ def _with_rtl(
     """Run the accelerator with RTL.
 
     Args:
-        request: the request.
         replacements: the components that RTL replaces.
         backend: creates the backend of a replacement; its second argument tells whether to record signals.
         progress: progress callback.

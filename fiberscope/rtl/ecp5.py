@@ -45,7 +45,6 @@ class Ecp5Result:
 
     Args:
         luts: sites of four-input LUTs, for logic, carries and LUT RAM.
-        flip_flops: flip-flops.
         block_rams: block RAMs of 18 Kibit.
         multipliers: multipliers of 18 x 18 bits (DSP).
         megahertz: the clock that the slowest path allows, with wires; None if the device has too few LUTs.

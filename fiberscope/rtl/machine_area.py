@@ -227,7 +227,6 @@ def list_modules(family: str, name: str, part: ModulePart) -> Iterator[tuple[str
     Args:
         family: name of the family of the part, the prefix of the families of its modules.
         name: instance name of the part, the prefix of the instance names of its modules.
-        part: the part.
 
     Yields:
         Family, instance name, and module of each.
@@ -254,7 +253,6 @@ def measure_families(parts: MachineParts, tell: StepCallback, cells: str = LIBRA
     """Measure the parts, and return a row for each family. Measurements are kept in the user's table.
 
     Args:
-        parts: the parts.
         tell: called with the current step.
         cells: the library, by its Liberty file or a known name.
 

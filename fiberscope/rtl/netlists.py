@@ -34,8 +34,6 @@ class Module:
 
     Args:
         call: text that names both in a table, such as ``merger(radix=64, stages=6)``.
-        block: the block.
-        parameters: its parameters.
     """
 
     call: str

@@ -70,7 +70,6 @@ class BlockRun:
 
     Args:
         block: name of the block.
-        parameters: its parameters.
         instance: instance name of the replaced component.
         counters: counters of the component after the run.
         subject: description of the run, for the source of a number.
@@ -99,7 +98,6 @@ class MeasuredPower:
     """The measured power of a run.
 
     Args:
-        block_run: the run.
         cells: name of the cell library.
         cycles: number of cycles.
         power: power of the cells.
@@ -153,7 +151,6 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> MeasuredP
 
     Args:
         block: name of the block in the catalogue.
-        parameters: its parameters.
         liberty: the cells, by their file or a known name.
 
     Raises:

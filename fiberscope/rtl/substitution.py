@@ -80,7 +80,6 @@ class Maker:
     """A factory for the components of a block, which records them and substitutes RTL for some of them.
 
     Args:
-        block: the block.
         kind: creates the component, as the accelerator does; usually its class.
         rtl: for each instance that RTL replaces, by name, a function that creates its adapter.
 

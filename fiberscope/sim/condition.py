@@ -107,7 +107,6 @@ class TokenComparison(Predicate):
     momentary: a token that comes and goes within a cycle counts at the end of that cycle.
 
     Args:
-        channel: the channel.
         word: index of the word in ``fiberscope.sim.protocol.WORDS``.
         sign: one of ``SIGNS``.
         bound: the number on the right side.
@@ -218,7 +217,6 @@ class Onset(Predicate):
     """A predicate that becomes true: it holds now and did not hold in the cycle before.
 
     Args:
-        predicate: the predicate.
         time: base tick from which the predicate is evaluated.
     """
 

@@ -93,7 +93,6 @@ def blocked_by(
     """Yield the lines of a deadlock report about one component; none if it is idle without input tokens.
 
     Args:
-        component: the component.
         wiring: the channels of the machine.
         hidden: by name of a channel, the name of the lookahead model that hides its tokens.
     """

@@ -14,9 +14,6 @@ class Deferring(Component):
 
     The component lags behind the clock. Its kernel calls ``settle`` at the end of a run and before an
     observer reads the machine. ``defers`` is whether the component may lag; a tracer needs every cycle.
-
-    Args:
-        name: instance name.
     """
 
     def __init__(self, name: str) -> None:
@@ -32,7 +29,6 @@ def let_defer(components: Iterable[Deferring], *, defers: bool, time: int) -> No
     """Allow or forbid deferral, and wake each component in its first cycle after base tick ``time``.
 
     Args:
-        components: the components.
         defers: whether they may defer work.
         time: the current base tick. The caller has settled all work up to and including it.
     """

@@ -56,7 +56,6 @@ class AccountGauge(Gauge):
     """The cycles that a component has spent in a set of accounting states since the start of the run.
 
     Args:
-        component: the component.
         states: numbers of the accounting states.
         base_period: period of the first clock in base ticks.
     """
@@ -84,7 +83,6 @@ class StateGauge(Gauge):
     """The number of a component's current accounting state.
 
     Args:
-        component: the component.
         names: names of all states of the component, by number.
     """
 
@@ -101,7 +99,6 @@ class AttributeGauge(Gauge):
     """An integer attribute of a component: a counter or a signal.
 
     Args:
-        component: the component.
         attribute: name of the attribute.
         names: names of the values from 0.
         signed: whether the number may be negative.
@@ -124,7 +121,6 @@ class CounterGauge(Gauge):
     """A counter that the component computes in ``counters``.
 
     Args:
-        component: the component.
         counter: key of the count in ``counters()``.
     """
 
@@ -142,7 +138,6 @@ class SampleGauge(Gauge):
     """A signal that the component computes in ``sample``; it may be negative.
 
     Args:
-        component: the component.
         position: position of the signal in ``sample()``.
         names: names of the values from 0.
     """
@@ -158,11 +153,7 @@ class SampleGauge(Gauge):
 
 
 class OccupancyGauge(Gauge):
-    """The total number of tokens in several channels, visible or in flight.
-
-    Args:
-        channels: the channels.
-    """
+    """The total number of tokens in several channels, visible or in flight."""
 
     def __init__(self, channels: Sequence[Channel]) -> None:
         super().__init__()

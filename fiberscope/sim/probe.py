@@ -109,7 +109,6 @@ class Probe:  # C: final
     """A probe of the state and signals of a component, which its ticks can change.
 
     Args:
-        component: the component.
         positions: positions of the state and of the signals.
     """
 

@@ -47,7 +47,6 @@ def statistics_of(component: Component, wiring: Wiring, length: int) -> Componen
     """Return the statistics of one component.
 
     Args:
-        component: the component.
         wiring: the channels of its machine.
         length: length of the run in cycles of the component's clock.
     """

@@ -49,7 +49,6 @@ class StreamSource(Component):
     """A component that pushes given tokens, at most one a cycle, with a pause after each.
 
     Args:
-        name: instance name.
         tokens: the tokens to push.
         stalls: cycles of the pause after each token, repeated cyclically; empty for no pauses.
     """
@@ -85,7 +84,6 @@ class StreamSink(Component):
     A pause counts as busy, so a pause after the last token lengthens the run.
 
     Args:
-        name: instance name.
         stalls: cycles of the pause after each token, repeated cyclically; empty for no pauses.
 
     ``received`` is the list of (cycle, token).

@@ -64,7 +64,6 @@ def from_coordinates(
     Args:
         rows: row of each value.
         cols: column of each value.
-        values: the values.
         shape: shape of the matrix.
         location: name in errors.
         duplicates: whether values at the same position are added (``sum``), reduced to the smallest
@@ -122,7 +121,6 @@ def canonicalize_in_place(matrix: CsrArray, location: str, duplicates: Duplicate
     """Bring a matrix of doubles into canonical form in place, and return it.
 
     Args:
-        matrix: the matrix.
         location: name in errors.
         duplicates: with ``sum``, values at the same position are added; otherwise they stay.
 
@@ -151,7 +149,6 @@ def sha256_of(shape: Sequence[int], arrays: Iterable[npt.NDArray[Any]], values: 
     Args:
         shape: sizes of the ranks.
         arrays: pointers or coordinates, in this order.
-        values: the values.
     """
     state = hashlib.sha256(np.asarray(shape, dtype="<i8").tobytes())
     for array in arrays:

@@ -81,7 +81,6 @@ def fiber_bits(tree: FiberTree, name: str, rank_format: RankFormat) -> Integers:
     Args:
         tree: the tensor.
         name: name of the rank.
-        rank_format: format of the rank.
 
     Raises:
         ValueError: there is no such rank, or it has too many bits (``RankFormat.bits``).

@@ -147,7 +147,6 @@ def check_entries(
     """Refuse a block with a wrong entry.
 
     Args:
-        block: the block.
         wrong: a mask of its wrong entries.
         fault: the description of the error.
         location: name of the file, for errors.

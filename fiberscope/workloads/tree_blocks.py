@@ -24,7 +24,6 @@ def blocks(tree: FiberTree, max_nonzeros: int = NONZEROS_PER_BLOCK) -> Iterator[
     """Yield the blocks of a tree. Their arrays are views. A tree without elements is one block.
 
     Args:
-        tree: the tree.
         max_nonzeros: maximum number of nonzeros of a block; a single root element may have more.
     """
     ends = _first_nonzeros(tree)
@@ -123,7 +122,6 @@ def swizzle_blocks(
     """Return the result of ``FiberTree.swizzle``, computed block by block if the root rank stays the first.
 
     Args:
-        tree: the tree.
         names: the names of its ranks, from the root, in the new order.
         max_nonzeros: maximum number of nonzeros of a block; a smaller tree is computed as a whole.
     """

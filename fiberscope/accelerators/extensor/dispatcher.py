@@ -83,7 +83,6 @@ class Dispatcher(Component):
     receives at most one product a cycle.
 
     Args:
-        name: instance name.
         a, b: the operands.
         output_rows: rows of the output tile in the first half of the buffer, then of the following halves.
         intersectors: number of intersectors that walk in parallel.

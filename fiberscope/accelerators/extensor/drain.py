@@ -27,7 +27,6 @@ class Drain(Component):
     stream takes jobs. In the same cycle it writes one row that was read. Merging takes no cycles of its own.
 
     Args:
-        name: instance name.
         output_rows: rows of the output tile in the first half of the buffer, then of the following halves.
         output_tiles: for each pair in order, the first row M1 of its output tile and its N2, counted from 0.
         product: Z in memory.

@@ -27,7 +27,6 @@ class Loader(Component):
     waits for a barrier: a token for each earlier pair whose products are all done.
 
     Args:
-        name: instance name.
         a, b: the operands.
         halves: number of halves of the last-level buffer, each with a tile of A; may exceed two.
         rows: whether A's tiles are rows.

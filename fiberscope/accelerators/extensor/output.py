@@ -144,7 +144,6 @@ class OutputBuffer(Component):
     and nothing waits here.
 
     Args:
-        name: instance name.
         output_rows: rows of the output tile in the first half of the buffer, then of the following halves.
         slots: slots of all cores, by the numbers that tokens of ``partials`` carry.
         halves: number of halves of the buffer, each with a tile; may exceed two.

@@ -141,7 +141,6 @@ def patterns(
 
     Args:
         matrices: A and B.
-        rows: rows of A.
         inner: columns of A and rows of B.
         panel: columns of B.
     """

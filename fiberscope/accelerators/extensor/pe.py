@@ -32,7 +32,6 @@ class MicrotileBuffer(Component):
     core has finished. The core pops the token of a product when it has finished the product.
 
     Args:
-        name: instance name.
         a, b: the operands.
         port_bytes: bytes loaded in a cycle.
         buffer_bytes: bytes of the buffer; any two microtiles that are multiplied fit.
@@ -137,7 +136,6 @@ class IntersectingCore(Component):
     first cycle on.
 
     Args:
-        name: instance name.
         a, b: the operands.
         slots: slots of this core.
         first_slot: number of this core's first slot among the slots of all cores.

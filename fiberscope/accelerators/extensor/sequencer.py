@@ -23,7 +23,6 @@ class Sequencer(Component):
     smaller coordinate skips to the first coordinate not below that of the other head. One pair a cycle.
 
     Args:
-        name: instance name.
         a, b: trees of the operands, from ``tiled_a`` and ``tiled_b``.
         skip: whether the head with the smaller coordinate skips; if not, it advances by one coordinate.
         pairs: pairs to send without any intersection step; None for the pairs that the intersection finds.

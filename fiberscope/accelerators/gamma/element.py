@@ -74,7 +74,6 @@ class ProcessingElement(Assembly):
     ``requests[i]`` and ``replies[i]`` belong to unit i of ``UNITS``.
 
     Args:
-        name: instance name.
         machine: machine that the processing element belongs to.
         number: index of the processing element, from 0.
     """

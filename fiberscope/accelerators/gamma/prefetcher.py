@@ -28,7 +28,6 @@ class Prefetcher(Component):
     Timing: one request a cycle.
 
     Args:
-        name: instance name.
         table: the tasks.
         a, b: the operands.
         port: number of the requests' port at the FiberCache's network.

@@ -44,7 +44,6 @@ class Scheduler(Component):
     sends one read or write, and dispatches one task to the processing element with the fewest tasks.
 
     Args:
-        name: instance name.
         table: the tasks.
         a: the operand that streams in.
         partials: allocator of partial fibers.

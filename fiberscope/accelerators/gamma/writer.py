@@ -47,7 +47,6 @@ class FiberWriter(Consumer):
     Their lines count only in ``partial_lines_written``, not in ``lines_written``.
 
     Args:
-        name: instance name.
         table: the tasks.
         partials: the partial fibers.
         product: the rows of Z.

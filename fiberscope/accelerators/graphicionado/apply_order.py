@@ -29,7 +29,6 @@ class ApplyOrder(Component):
     Counts: ``lines`` requested.
 
     Args:
-        name: instance name.
         line_vertices: number of vertices whose properties are in a line.
         block: number of vertices that a found bit stands for.
     """

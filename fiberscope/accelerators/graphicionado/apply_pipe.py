@@ -36,7 +36,6 @@ class ApplyPipe(Component):
     Counts: vertices ``applied`` and ``changed``; ``lines_applied`` and ``lines_written``.
 
     Args:
-        name: instance name.
         vertices, frontier: vertices and active vertices of the stream.
         function: one of ``FUNCTIONS``, or a function of property, temporary property and out-degree.
         neutral: value to which a temporary property is reset after it is read.

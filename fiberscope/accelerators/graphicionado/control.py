@@ -55,7 +55,6 @@ class Control(Component):
     touched vertices of all iterations.
 
     Args:
-        name: instance name.
         streams: the streams; the control selects slices in their stores and their apply order.
         schedule: the schedule of the run.
 

@@ -30,7 +30,6 @@ class Dispatcher(Component):
     Counts: ``dealt``, the jobs dispatched; ``vertices``, the vertices of these jobs.
 
     Args:
-        name: instance name.
         edges: edges of the stream.
         frontier: active vertices of the stream.
         vertices: number of vertices of the stream.

@@ -32,7 +32,6 @@ class EdgePipe(Component):
     Counts: ``edges`` sent, ``passed`` (skipped) and ``dropped`` (discarded).
 
     Args:
-        name: instance name.
         edges, vertices: edges and vertices of the stream.
         streams: number of destination streams.
         all_active: whether all vertices are active. The property of a source then comes from ``vertices``,

@@ -27,7 +27,6 @@ class EdgeProcessor(Component):
     Counts: ``edges``, the updates of this stream.
 
     Args:
-        name: instance name.
         function: one of ``FUNCTIONS``, or a function of property and weight.
         weights: weights of all edges; empty if the program does not use them.
         streams: number of source streams.

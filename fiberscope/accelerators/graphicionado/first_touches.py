@@ -19,9 +19,6 @@ class FirstTouches(Component):
     Timing: one token per cycle.
 
     Counts: ``touches``.
-
-    Args:
-        name: instance name.
     """
 
     PORTS = (Input("touched", TOUCHED), Output("ready", COUNT))

@@ -27,9 +27,7 @@ class LineReader(Component):
     Counts: ``lines`` requested; tokens ``served``, without stops.
 
     Args:
-        name: instance name.
         base: byte address of line 0.
-        line_bytes: bytes of a line.
         lines: number of line buffers.
         max_waiting: largest number of tokens taken and not yet served.
     """

@@ -34,7 +34,6 @@ class CentralControl(Component):
     scratchpads, in ``reconfiguration`` cycles.
 
     Args:
-        name: instance name.
         groups: the groups, in the order in which they are assigned.
         rows: rows of Z, in the order in which they are merged.
         arrays: address and bytes of the heads, then address and bytes of the pointers of Z.

@@ -54,7 +54,6 @@ class OperandLayout:
 
     Args:
         index_bytes: bytes of a pointer and of a coordinate; 0 for a dense operand, which is stored as values.
-        value_bytes: bytes of a value.
         pointers: address of the first pointer.
         coordinates: address of the first coordinate.
         values: address of the first value.
@@ -79,8 +78,6 @@ class OperandLayout:
             start: offset in bytes within the tensor's addresses, a multiple of ``block_bytes``.
             matrix: the operand; A by columns, B by rows.
             dense: whether the operand is stored as values alone.
-            block_bytes: bytes of a block.
-            value_bytes: bytes of a value.
         """
         elements, index = matrix.pointers[matrix.rows], 0 if dense else INDEX_BYTES
         sizes = ((matrix.rows + 1) * index, elements * index, elements * value_bytes)
@@ -105,8 +102,6 @@ def operands_of(
     Args:
         operands: A by columns, and B by rows.
         dense: whether A, and whether B, is stored as values alone.
-        block_bytes: bytes of a block.
-        value_bytes: bytes of a value.
     """
     first = OperandLayout.from_matrix(A, 0, operands[0], dense[0], block_bytes, value_bytes)
     start = first.end - (A << TENSOR_SHIFT)
@@ -171,7 +166,6 @@ def written_layouts(
 
     Args:
         base: address of T, which begins with the block of the spill pointer; the nodes follow.
-        block_bytes: bytes of a block.
         heads: address and bytes of the heads of the rows' lists.
         pointers: address and bytes of the pointers of Z.
         mergers: number of merging elements, each of which has a region of Z and one of spilled heads.

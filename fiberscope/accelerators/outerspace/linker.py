@@ -59,7 +59,6 @@ class Linker(Component):
     in flight.
 
     Args:
-        name: instance name.
         lists: nodes and heads of T.
         space: division of the memory of T.
         port: number of the linker's port at the network to memory.

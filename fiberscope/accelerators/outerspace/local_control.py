@@ -45,7 +45,6 @@ class LocalControl(Component):
     next processing element, in round-robin order, whose channel has space.
 
     Args:
-        name: instance name.
         groups: groups of all tiles.
         a, b: the operands; A is stored by columns.
         layouts: layouts of A and B in memory.

@@ -49,7 +49,6 @@ class MergingElement(Component):
     current sum, otherwise ``emit_cycles`` to append the sum to Z.
 
     Args:
-        name: instance name.
         specification: sizes and times of the element.
         lists: the tensor T.
         product: the product Z, whose rows the element writes.

@@ -48,7 +48,6 @@ class MultiplyingElement(Component):
     wait for the node's address.
 
     Args:
-        name: instance name.
         specification: sizes and times of the element.
         a, b: the operands; A is stored by columns.
         layouts: layouts of A and B in memory.

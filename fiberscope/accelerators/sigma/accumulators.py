@@ -32,7 +32,6 @@ class Accumulators(Component):
     Timing: a column takes the ``serve_cycles`` of its table; the distributor sends columns no faster.
 
     Args:
-        name: instance name.
         plan: the passes of the run.
         product: array (rows x columns) to which the sums are added.
         partial: for each Flex-DPE, the sums of columns whose token stands for a single column.

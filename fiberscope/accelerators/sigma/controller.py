@@ -35,7 +35,6 @@ class Controller(Component):
     while that Flex-DPE is loaded, and add no cycles.
 
     Args:
-        name: instance name.
         plan: the passes of the run.
         max_passes: largest number of passes in flight.
         bits_per_cycle: number of bits of the bitmaps scanned per cycle.

@@ -24,7 +24,6 @@ class Distributor(Component):
     sent; without it, lines and columns alternate.
 
     Args:
-        name: instance name.
         plan: the passes of the run.
         line_cycles: cycles to load one line into a Flex-DPE.
         flush: cycles without columns before a new fold.

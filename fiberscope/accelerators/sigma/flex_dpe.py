@@ -32,7 +32,6 @@ class FlexDpe(Component):
     ``sums``: distribution network, multipliers, adders, and the adders outside of the Flex-DPE.
 
     Args:
-        name: instance name.
         number: number of this Flex-DPE, from 0.
         plan: the passes of the run.
         partial: mapping to which the sums of single-column tokens are added.

@@ -21,7 +21,6 @@ class Share:
     """The nonzeros of a chunk that lie in one line.
 
     Args:
-        chunk: the chunk.
         line: number of the line.
         router: router that sets the distribution network, through which the operands then come; None if each
             multiplier gets its word directly.

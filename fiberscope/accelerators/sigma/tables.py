@@ -46,7 +46,6 @@ class Tables(Component):
     row is taken.
 
     Args:
-        name: instance name.
         plan: the passes of the run.
 
     Raises:

@@ -32,7 +32,6 @@ class Multipliers(Component):
     pipeline register.
 
     Args:
-        name: instance name.
         number: number of the Flex-DPE.
         plan: the passes of the run.
     """
@@ -75,7 +74,6 @@ class Collector(Component):
     Timing: one column per cycle.
 
     Args:
-        name: instance name.
         number: number of the Flex-DPE.
         plan: the passes of the run.
         partial: mapping to which the sums of each column are added.

@@ -21,7 +21,6 @@ class Bus(Component):
     transfers the words of B before each pass.
 
     Args:
-        name: instance name.
         passes: the passes, in the order in which they run.
         slice_beats: function from a pass to the beats of the slice of A that the pass streams.
         stream: list to which the bus appends each beat. A token carries the index of its beat in this list;

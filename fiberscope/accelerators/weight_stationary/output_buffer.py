@@ -16,7 +16,6 @@ class OutputBuffer(Component):
     Timing: in each cycle, one sum is taken from every channel that has one.
 
     Args:
-        name: instance name.
         product: sums so far; for each row of the product, a mapping from column to sum.
     """
 

@@ -24,7 +24,6 @@ class ProcessingElement(Component):
     products are computed per cycle; and one sum leaves per cycle.
 
     Args:
-        name: instance name.
         parameters: configuration of the machine.
         columns: for each pass, the number of the column of B that this element holds.
         column_values: for each pass, the nonzeros of the column by coordinate of K; empty for no column.

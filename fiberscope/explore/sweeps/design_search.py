@@ -140,7 +140,6 @@ def prepare_search(
 
     Args:
         design: the common fields of all designs, without a workload.
-        workloads: the workloads.
         over: spans by parameter, or the file with the spans.
         objectives: the goals and limits.
         store: the folder or address of the results, which is created after all checks.

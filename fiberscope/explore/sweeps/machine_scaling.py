@@ -45,7 +45,6 @@ def scale_machines(
     """Scale machines to the resources of one of them.
 
     Args:
-        machines: the machines.
         resources: ``multipliers``, ``bandwidth`` or ``area``, scaled in this order.
         against: the name of the reference machine, which is not scaled.
         settings, config: parameters of all machines.

@@ -40,7 +40,6 @@ class Task:
     """A point to run, or a refused point.
 
     Args:
-        point: the point.
         row: columns known before the run; a refused point has a ``status``.
         parameters: the requested parameters by dotted key, with their used values in base units.
         size: the approximate size of the operands, in nonzeros.
@@ -127,7 +126,6 @@ class ParameterResolver:
         """Return the parameters of a point, its source digest, and the reason of a refusal.
 
         Args:
-            point: the point.
             settings: its settings as JSON, a part of the key of the cache.
 
         Raises:

@@ -211,7 +211,6 @@ def group_tasks(tasks: Iterable[Task], progress: Progress) -> Iterator[Sequence[
     """Yield batches of tasks that take about a second; batches shrink towards the end of the sweep.
 
     Args:
-        tasks: the tasks.
         progress: estimates the duration of tasks; before the first estimate, a batch has one task.
     """
     remaining = deque(tasks)

@@ -28,7 +28,6 @@ class Column:
     """A column of the table.
 
     Args:
-        head: the head.
         measure: the column of the store; empty for the speed-up.
         factor: the factor from the store's unit to ``unit``.
         unit: the unit, without an SI prefix.
@@ -171,7 +170,6 @@ def mean_cell(suite: Suite, name: str, scale: CellFormat, mean: str, machine: st
         suite: the runs.
         name, scale: a key of ``COLUMNS``, and the format of this column.
         mean: a key of ``MEANS``.
-        machine: the machine.
     """
     values = [
         value for workload in suite.compared if (value := _value(suite, name, workload, machine)) is not None

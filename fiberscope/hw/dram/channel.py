@@ -60,7 +60,6 @@ class DramChannel(Deferring):
     + burst cycles.
 
     Args:
-        name: instance name.
         specification: device, address map and controller.
         log: whether to keep all issued commands, for ``commands``.
 

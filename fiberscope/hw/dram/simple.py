@@ -37,7 +37,6 @@ class SimpleSpecification:
         clock_hertz: frequency of the memory's clock domain.
         latency: cycles of this clock from the start of a transfer to its reply, in addition to the transfer
             time.
-        request_bytes: bytes of a request.
         queue: maximum number of reads in flight. While it is reached, no transfer starts, not even a write's.
         burst_bytes: bytes of a request for a single burst; 0 for ``request_bytes``.
     """
@@ -86,7 +85,6 @@ class SimpleMemory(Component):
     transfer plus ``latency`` cycles.
 
     Args:
-        name: instance name.
         specification: latency, bandwidth and sizes.
 
     Raises:

@@ -21,7 +21,6 @@ class TraceSource(Component):
     The tag of a request is its index in the trace.
 
     Args:
-        name: instance name.
         requests: requests as (earliest cycle, operation, byte address).
         issue_per_cycle: maximum number of requests issued in a cycle.
     """
@@ -63,7 +62,6 @@ class ReplySink(Component):
     """A sink that records the tag of every reply, and the cycle in which the memory sent the reply.
 
     Args:
-        name: instance name.
         replies: expected number of replies.
 
     ``count`` is the number of replies so far. ``tags`` and ``cycles_sent`` are arrays by order of arrival, of

@@ -38,7 +38,6 @@ class BumpAllocator(Component):
     request per cycle and the check against ``end`` are choices of this model.
 
     Args:
-        name: instance name.
         end: first address that is not allocated, less than 2**62.
         begin: first address that is allocated.
 
@@ -104,7 +103,6 @@ class NodeWriter(Component):
     of the header is not published; the format, and new nodes at the head, are choices of this model.
 
     Args:
-        name: instance name.
         rows: number of lists; all are empty at first.
 
     Raises:

@@ -29,7 +29,6 @@ class Multiplier(Component):
     fiber.
 
     Args:
-        name: instance name.
         scales: the scale registers, as doubles; not copied, so that their owner can load them.
         values: name of the type of all values, a key of ``TYPES``.
 
@@ -90,9 +89,6 @@ class PairMultiplier(Component):
     Accounting: busy while a pair moves; waiting for the stream without a token if the other has one; waiting
     for ``products`` while it is full; idle without tokens.
 
-    Args:
-        name: instance name.
-
     Raises:
         SimulationError: in the run, if only one of two tokens ends a fiber.
     """
@@ -143,7 +139,6 @@ class Accumulator(Component):
     a token, waiting for ``products`` while a sum is held, else idle.
 
     Args:
-        name: instance name.
         values: as for ``Multiplier``.
 
     Raises:

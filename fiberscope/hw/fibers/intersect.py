@@ -21,9 +21,6 @@ class Intersector(Component):
     For each coordinate that both fibers have, the element of ``a`` leaves on ``matches_a`` and the element of
     ``b`` on ``matches_b`` in the same cycle. When both fibers have ended, a stop leaves on both outputs.
     A coordinate has up to ``COORDINATE_BITS`` (``fiberscope.hw.fibers.merge``) bits.
-
-    Args:
-        name: instance name.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (
@@ -103,9 +100,6 @@ class TwoFingerIntersector(Intersector):
     Counters: ``intersect`` counts comparisons of two elements.
 
     Source: the two-finger merge of SAM (ASPLOS 2023), Section 4.2; TeAAL (MICRO 2023), Table 2.
-
-    Args:
-        name: instance name.
     """
 
     # Whether the unit is within a pair of fibers, comparisons so far, and matches so far.
@@ -253,7 +247,6 @@ class SkipAheadIntersector(Intersector):
     gets. The window and the order within a cycle are choices of this model.
 
     Args:
-        name: instance name.
         window: capacity of each window in tokens.
 
     Raises:

@@ -195,7 +195,6 @@ class MaskIntersector(Component):
     of this model; no step then waits for the coordinates that a skip passes.
 
     Args:
-        name: instance name.
         words: number of words of a mask, 1 to 256.
         width: bits of a word, 1 to 62.
         rule: ``"skip"`` or ``"two_finger"``.

@@ -32,11 +32,9 @@ class ListWriter(Component):
     Source: Graphicionado (MICRO 2016), the active lists that its apply phase writes, in bursts of 64 bytes.
 
     Args:
-        name: instance name.
         base: byte address of a list.
         entry_bytes: bytes of an entry, at most ``line_bytes``.
         port: number of this writer's port at the network to memory.
-        line_bytes: bytes of a line.
 
     Raises:
         ValueError: if ``entry_bytes`` is not from 1 to ``line_bytes``.

@@ -33,7 +33,6 @@ class MemoryStream(Component):
     Counters: ``bytes`` of all jobs taken, and ``lines`` requested.
 
     Args:
-        name: instance name.
         operation: ``READ`` or ``WRITE``; ``READ`` needs ``replies`` connected.
         tensor: number of the tensor in its addresses.
         start: byte offset of the first byte in the tensor, for streams that share a tensor.

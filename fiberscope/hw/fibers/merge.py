@@ -86,7 +86,6 @@ class HighRadixMerger(Component):
     is up to 256. The buffers, and nodes that wait for all their inputs, are choices of this model.
 
     Args:
-        name: instance name.
         radix: number of ways.
         stages: number of pipeline stages, at most one per level of the tree; 1 for a tree of one cycle.
 

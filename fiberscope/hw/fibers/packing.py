@@ -10,7 +10,6 @@ class LinePacker:  # C: final
     A component writes a line when the next element completes it, and at the end if a line is partly filled.
 
     Args:
-        line_bytes: bytes of a line.
         element_bytes: bytes of an element, at most ``line_bytes``.
 
     Raises:

@@ -29,7 +29,6 @@ class PageAllocator(Component):
     Accounting: busy while pages are assigned; waiting for any of ``pages`` while a request lacks a free slot.
 
     Args:
-        name: instance name.
         first: number of the first page to assign.
 
     Raises:

@@ -22,7 +22,6 @@ class PartialStore:  # C: final
 
     Args:
         line_bytes: bytes of a cache line; every fiber starts at the beginning of a line.
-        element_bytes: bytes of an element.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {"coordinates": "writer", "values": "writer"}

@@ -19,7 +19,6 @@ class RowPointerReader:  # C: final
     Args:
         base: byte address of the pointer of row 0.
         tag_base: tag of the requests without a slot: the port's number, shifted by ``PORT_SHIFT``.
-        line_bytes: bytes of a line.
         pointer_bytes: bytes of a pointer, at most ``line_bytes``, so that the two pointers of a row are in at
             most two lines; 0 if rows are located without pointers.
         lines: greatest number of lines in flight.

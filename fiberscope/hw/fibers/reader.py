@@ -66,7 +66,6 @@ class FiberReader(Component):
     fibers.
 
     Args:
-        name: instance name.
         table: the tasks.
         operand: the matrix whose rows the tasks scale.
         partials: the partial fibers.

@@ -37,7 +37,6 @@ class RowReader(Component):
     Empty rows of B are skipped. No done follows the last stop.
 
     Args:
-        name: instance name.
         a, b: the operands.
         rows: numbers of the rows of A that this reader reads, in order.
         port: number of this reader's port at the network to memory.

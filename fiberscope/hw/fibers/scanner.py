@@ -36,7 +36,6 @@ class LevelScanner(Component):
     model.
 
     Args:
-        name: instance name.
         level: the level to read.
         window: number of coordinates that the scanner examines per cycle.
 

@@ -114,7 +114,6 @@ class SortedHeadUnit(Component):
     that TeAAL publishes follow from this order of equal columns. Both forms are choices of this model.
 
     Args:
-        name: instance name.
         entries: capacity in heads of lists, 1 to 2^20.
         form: ``"systolic"`` or ``"sequential"``.
 

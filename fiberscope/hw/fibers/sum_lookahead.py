@@ -337,7 +337,6 @@ def _settle(  # C: cdef, noexcept, wait_state=int, stall_state=int
     """Account for the cycles since the last token of a component.
 
     Args:
-        component: the component.
         start: cycle after that of its last token.
         next_visible: first cycle in which its next token is visible.
         wait_state: state in which it waits for the token.

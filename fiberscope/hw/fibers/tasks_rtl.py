@@ -109,7 +109,6 @@ def word_of(number: Field, value: float) -> int:
 
     Args:
         number: the field.
-        value: the value.
 
     Raises:
         ValueError: if the field cannot represent the value.

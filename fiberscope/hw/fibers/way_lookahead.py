@@ -220,7 +220,6 @@ class WayLookahead(MergeLookahead):
 
         Args:
             cycle: cycle in which the element leaves the merger.
-            coordinate: its coordinate.
             element: its index in the operand, or in the partial fibers if ``source`` is negative.
             source: input number, as in ``TaskInputs.inputs``.
         """

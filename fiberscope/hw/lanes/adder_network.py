@@ -114,7 +114,6 @@ class AdderNetwork(RowPipeline):
     lane.
 
     Args:
-        name: instance name.
         leaves: operands a cycle, a power of two from 2 to 256.
 
     Raises:

@@ -102,7 +102,6 @@ def _operand(row: Row, leaf: int, adders: Sequence[tuple[int, Sequence[Signal]]]
     """Return the operand of an adder from one side: the sum there that spans most leaves of the neuron.
 
     Args:
-        row: the row.
         leaf: the nearest leaf on this side, the operand if no sum is within the neuron.
         adders: the adders of lower levels on this side, the nearest first, each with the flags of the lanes
             between; its sum is within the neuron if all these flags are set.

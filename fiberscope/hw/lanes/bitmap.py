@@ -30,7 +30,6 @@ class Regor(RowPipeline):
     this model.
 
     Args:
-        name: instance name.
         vectors: number of vectors a cycle.
         words: number of words of a vector; ``vectors`` * ``words`` is the number of lanes, 1 to 256.
         width: bits of a word, 1 to 62.

@@ -25,7 +25,6 @@ class ClusterCounter(ArrayPipeline):
     keys of a row can get consecutive slots in one cycle, is a choice of this model.
 
     Args:
-        name: instance name.
         lanes: keys a cycle, 1 to 256.
         width: bits of a key, 1 to 62.
 

@@ -41,7 +41,6 @@ class ComparatorBank(Component):
     fiber.
 
     Args:
-        name: instance name.
         lanes: items a cycle, 1 to 256.
         test: ``"nonzero"`` or ``"changed"``.
 

@@ -79,7 +79,6 @@ def _changed(row: Row, moves: Signal) -> list[Signal]:
     """Return whether the coordinate of each lane is the first of its array, or differs from the item before.
 
     Args:
-        row: the row.
         moves: whether the row is taken in this cycle.
     """
     has_item: Signal = pyrtl.Register(1, "known")  # whether the array has had an item in an earlier row

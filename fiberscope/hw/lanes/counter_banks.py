@@ -50,7 +50,6 @@ class CounterBanks(Component):
     model.
 
     Args:
-        name: instance name.
         counters: number of counters, at least 1.
         lanes: lanes of ``updates``, 1 to 256.
         sweep_lanes: counters that ``SCAN`` and ``READ`` read and write in a cycle, 1 to 256.

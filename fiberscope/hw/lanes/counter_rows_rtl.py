@@ -27,7 +27,6 @@ class RowMux:
     Lanes that the selected stream lacks are empty.
 
     Args:
-        streams: the streams.
         second: whether the second stream is selected in this cycle.
     """
 

@@ -45,7 +45,6 @@ class Divider(ConstantPipeline):
     are choices of this model.
 
     Args:
-        name: instance name.
         lanes: divisions a cycle, 1 to 256.
         width: bits of dividend, divisor, quotient and remainder, 1 to 62.
         bits_per_stage: bits of the quotient that a stage computes, 1 to ``width``.

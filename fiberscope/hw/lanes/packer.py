@@ -37,7 +37,6 @@ class Packer(Component):
     Different widths are a choice of this model.
 
     Args:
-        name: instance name.
         inputs: lanes of an input row, 1 to 256.
         outputs: lanes of an output row, 1 to 256.
 

@@ -124,7 +124,6 @@ def _crossed(
     """Return the item in each place: a held item, or the item of the lane with this place.
 
     Args:
-        parameters: the parameters.
         kept: the held items.
         row: the row at the inputs.
         items: for each lane, whether it has an item that is taken.

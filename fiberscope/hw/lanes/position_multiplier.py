@@ -38,7 +38,6 @@ class PositionMultiplier(ConstantPipeline):
     an offset, and three digits in three stages, are choices of this model.
 
     Args:
-        name: instance name.
         lanes: products a cycle, 1 to 256.
         width: bits of number, factor, offset and result, 1 to 62.
 

@@ -107,7 +107,6 @@ class PrefixSum(ArrayPipeline):
     cycle.
 
     Args:
-        name: instance name.
         form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
         lanes: numbers a cycle, 1 to 256.
         width: bits of a number and of a sum, 1 to 62; 32 in MINT.
@@ -160,7 +159,6 @@ class PrefixPopcount(ArrayPipeline):
     Source: SIGMA (HPCA 2020) packs nonzeros in the order of their bits. The networks are those of MINT.
 
     Args:
-        name: instance name.
         form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
         lanes: words a cycle, 1 to 256.
         width: bits of a word, 1 to 62.

@@ -35,7 +35,6 @@ class RowPipeline(Component):
     input has one; else it is idle.
 
     Args:
-        name: instance name.
         ports: names of the input port array and of the output port array.
         lanes: number of lanes, 1 to 256.
         depth: number of stages whose registers are within the block; the output channels are further

@@ -62,7 +62,6 @@ class SortingNetwork(ArrayPipeline):
     the stable order are choices of this model.
 
     Args:
-        name: instance name.
         lanes: numbers a cycle, a power of two from 2 to 256.
         width: bits of a coordinate, 1 to 62.
 

@@ -70,7 +70,6 @@ class AtomicUpdate(Component):
     over reads, are choices of this model.
 
     Args:
-        name: instance name.
         temporary: the temporary property of each destination, as doubles; shared with the apply phase, not
             copied.
         operation: reduction: ``"min"``, ``"add"``, or a function of the property and the value that returns

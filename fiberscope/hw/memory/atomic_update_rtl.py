@@ -127,7 +127,6 @@ def _entering(
     """Return the operation that enters the first stage if all stages move; drive ``ready`` of the inputs.
 
     Args:
-        parameters: the parameters.
         streams: the streams of the module.
         moves: whether all stages move.
         flying: the stages whose operations are in flight.
@@ -209,7 +208,6 @@ def _forwarded(
     """Return the property for a reduction: of the youngest reduced update of the destination, or as read.
 
     Args:
-        parameters: the parameters.
         before: the property as read.
         now: the stage of the update that is reduced.
         later: the stages after it, each with its result.

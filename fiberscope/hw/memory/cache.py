@@ -69,7 +69,6 @@ class FiberCacheBank(Component):
     stages and widths of the counts are choices of this model.
 
     Args:
-        name: instance name.
         specification: geometry and policies.
         port: number of the bank's port at the network to memory.
 

@@ -28,7 +28,6 @@ class FiberCacheSpecification:
         banks: number of banks of the whole cache; lines are interleaved over the banks.
         sets: number of sets of a bank.
         ways: number of ways of a set.
-        line_bytes: bytes of a line.
         misses: number of miss status holding registers of a bank, the maximum number of misses in flight.
         targets: maximum number of requests of a bank that wait for lines in flight.
         priority_limit: maximum of a line's priority, which counts its expected reads. With 0, all priorities

@@ -25,7 +25,6 @@ class Lines:
 
     Args:
         sets, ways: sets and ways of the bank.
-        line_bits: bits of a line.
         stages: pipeline of the bank, with at least 2 stages.
         table: misses of the bank.
 

@@ -52,7 +52,6 @@ class LookedUpRequest:
     """A request whose set is read.
 
     Args:
-        request: the request.
         misses: for each miss, whether its line gets a place in the set.
         in_flight: for each way, whether its line is in flight.
     """
@@ -67,7 +66,6 @@ class ComparedRequest:
     """A request whose line is looked up in its set.
 
     Args:
-        request: the request.
         misses: see ``LookedUpRequest``.
         hits: for each way, whether it has the line, present or in flight.
         states: states of all ways.

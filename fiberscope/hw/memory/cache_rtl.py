@@ -85,7 +85,6 @@ class BankAdapter(Adapter):
         """Count a decided request.
 
         Args:
-            operation: its operation.
             sent: the token on the first lane to memory in this cycle, if any.
             replied: whether a reply is sent in this cycle; a read without one has joined a miss.
         """

@@ -70,7 +70,6 @@ class Stages:
 
         Args:
             wanted: whether there is a request that may enter.
-            set_index: its set.
 
         Returns:
             Whether it enters.

@@ -54,11 +54,9 @@ class StreamPrefetcher(Component):
     this model.
 
     Args:
-        name: instance name.
         base: byte address of element 0, a multiple of ``line_bytes``.
         element_bytes: bytes of an element, from 1 to ``line_bytes``.
         port: number of the prefetcher's port at the network to memory.
-        line_bytes: bytes of a line.
         lines: number of line buffers, which is also the maximum number of jobs accepted and not ended.
 
     Raises:

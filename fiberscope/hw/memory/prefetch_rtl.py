@@ -259,7 +259,6 @@ def _serve(
     """Send the next element of the job, or its stop; return the state of the job in the next cycle.
 
     Args:
-        parameters: the parameters.
         streams: the streams of the module.
         moves: the actions; this function drives ``stops``, ``ends`` and ``frees``.
         active: whether there is a job.

@@ -223,7 +223,6 @@ class Tags:
         The first write to a set invalidates its other ways.
 
         Args:
-            changes: the changes.
             set_index: number of the set.
             line: line of the request.
             is_known: whether the set was ever written.
@@ -272,7 +271,6 @@ class Tags:
         """Return the state of a way that keeps its line.
 
         Args:
-            state: its state.
             older: its prediction value after ageing.
             is_hit: whether it has the line of the request.
             changes: the changes by the request.

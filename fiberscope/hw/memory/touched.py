@@ -58,7 +58,6 @@ class TouchedBitmap(Component):
     (MICRO 2019). The rounds and the width of the words are choices of this model.
 
     Args:
-        name: instance name.
         bits: number of bits, at least 1.
         width: bits of a word, 32 or 64.
         block: number of consecutive coordinates that share a bit; coordinate n sets bit ``n // block``.

@@ -169,7 +169,6 @@ def _bank(
     writes zeros to its other bits; later writes change one bit. An invalid word reads as zeros.
 
     Args:
-        parameters: the parameters.
         name: suffix of the names of wires: the number of the writer.
         source: the writer's stream.
         puts: whether an element is taken.

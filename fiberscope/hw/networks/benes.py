@@ -255,7 +255,6 @@ class BenesNetwork(RowPipeline):
     selects are registered and whose columns are not.
 
     Args:
-        name: instance name.
         form: ``"minimal"`` or ``"double"``.
         lanes: N, a power of two from 2 to 256.
         stages: registers before or between columns, 0 to the number of columns of multiplexers.

@@ -29,7 +29,6 @@ class Concentrator(Component):
     Counts: ``sent``, the requests; ``returned``, the replies.
 
     Args:
-        name: instance name.
         first_port: port number of the first requester at the network.
 
     Raises:

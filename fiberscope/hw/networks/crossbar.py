@@ -32,7 +32,6 @@ class Crossbar(Component):
     requested its output in this cycle. Cycles in which an output has no free slot do not count.
 
     Args:
-        name: instance name.
         route: returns the output of a token.
 
     Raises:
@@ -168,7 +167,6 @@ class QueuedCrossbar(Crossbar):
     That an input accepts the grant for its oldest token is a choice of this model.
 
     Args:
-        name: instance name.
         route: returns the output of a token.
         room: capacity in tokens of the buffer that the queues of an input share.
 

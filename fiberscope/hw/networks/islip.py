@@ -33,7 +33,6 @@ class IslipCrossbar(Crossbar):
     Source: iSLIP with one iteration, McKeown (IEEE/ACM Trans. Networking 7(2), 1999).
 
     Args:
-        name: instance name.
         route: returns the output of a token.
         depth: capacity of a FIFO in tokens.
 

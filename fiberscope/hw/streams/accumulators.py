@@ -44,7 +44,6 @@ class Accumulator(StreamBlock):
     is the number of entries that hardware needs.
 
     Args:
-        name: instance name.
         value_stops: whether ``out_val`` carries the stops of the inner coordinates even with Q25.
         quirks: see ``StreamBlock``.
 

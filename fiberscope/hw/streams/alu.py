@@ -54,7 +54,6 @@ class Arithmetic(StreamBlock):
     before the run.
 
     Args:
-        name: instance name.
         operation: name of the operation, a key of ``operations``.
         operations: codes of the supported operations, by name.
         quirks: see ``StreamBlock``.
@@ -193,7 +192,6 @@ class Alu(Arithmetic):
     Source: SAM (ASPLOS 2023), Definition 3.6.
 
     Args:
-        name: instance name.
         operation: a key of ``BINARY``, such as ``"mul"``; ``"take"`` gives the second operand where both
             are present.
         negate: whether to negate the first and the second operand before the operation.
@@ -329,7 +327,6 @@ class UnaryAlu(Arithmetic):
     node.
 
     Args:
-        name: instance name.
         operation: ``"relu"``, ``"exp"``, ``"sin"``, ``"cos"``, ``"sqrt"``, ``"abs"``, ``"neg"`` or
             ``"square"``; with a constant, any operation of ``Alu``.
         constant: the other operand, or None for an operation of one operand.

@@ -35,7 +35,6 @@ class ArrayLoad(StreamBlock):
     at 6e477d1).
 
     Args:
-        name: instance name.
         values: the values of the array, by reference. A contiguous, writable array of doubles is not copied,
             and must not change before the end of the run.
         quirks: see ``StreamBlock``.

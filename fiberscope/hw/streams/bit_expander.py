@@ -33,10 +33,6 @@ class BitExpander(StreamBlock):
     from words of bits, here with the streams of SAM (ASPLOS 2023, Section 4.3). SAM's converter,
     ``BitVector``, does the inverse.
 
-    Args:
-        name: instance name.
-        quirks: see ``StreamBlock``.
-
     Raises:
         SimulationError: during the run, if the two streams differ in shape.
     """

@@ -32,7 +32,6 @@ class BitVectorScanner(Scanner):
     Source: the public simulator's bit-vector scanner (weiya711/sam at 6e477d1).
 
     Args:
-        name: instance name.
         words: the words of the level, fiber by fiber; each is unsigned and has up to 64 bits.
         quirks: see ``StreamBlock``.
         per_fiber: number of words in a fiber.

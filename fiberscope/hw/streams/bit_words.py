@@ -26,10 +26,6 @@ class BitVector(StreamBlock):
 
     Source: SAM (ASPLOS 2023), Definition 4.2; the public simulator (weiya711/sam at 6e477d1), whose words
     have any width.
-
-    Args:
-        name: instance name.
-        quirks: see ``StreamBlock``.
     """
 
     PORTS = (Input("in_crd", CRD), output_stream("out_bv", BV))
@@ -84,7 +80,6 @@ class Chunker(StreamBlock):
     Source: the public simulator (weiya711/sam at 6e477d1).
 
     Args:
-        name: instance name.
         width: bits of a chunk, 1 to 64.
         size: bits of a word.
         quirks: see ``StreamBlock``.

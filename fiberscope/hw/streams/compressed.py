@@ -25,7 +25,6 @@ class CompressedScanner(Scanner):
     Counts: ``fibers``, the number of different fibers that were scanned.
 
     Args:
-        name: instance name.
         level: the level to scan.
         quirks: see ``StreamBlock``.
 

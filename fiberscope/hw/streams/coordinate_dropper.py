@@ -40,7 +40,6 @@ class CoordinateDropper(StreamBlock):
     Source: SAM (ASPLOS 2023), Definition 3.9; the public simulator (weiya711/sam at 6e477d1).
 
     Args:
-        name: instance name.
         inner: protocol of the inner stream.
         quirks: see ``StreamBlock``.
 
@@ -175,7 +174,6 @@ class ValueDropper(StreamBlock):
     Definition 3.9.
 
     Args:
-        name: instance name.
         quirks: see ``StreamBlock``; no quirk has an effect.
 
     Raises:

@@ -25,7 +25,6 @@ class Counter(Scanner):
     (MICRO 2023).
 
     Args:
-        name: instance name.
         size: upper bound of the coordinates, not included.
         step: difference between two successive coordinates.
         piece: size of a partition; 0 for a loop over all coordinates.

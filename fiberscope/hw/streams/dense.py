@@ -28,7 +28,6 @@ class DenseScanner(Scanner):
     Source: the public simulator's uncompressed scanner (weiya711/sam at 6e477d1).
 
     Args:
-        name: instance name.
         size: number of coordinates of the level.
         quirks: see ``StreamBlock``.
 

@@ -21,7 +21,6 @@ class Dropper(StreamBlock):
     Interface: a stream of any protocol arrives on ``in_stream`` and leaves on ``out_stream``.
 
     Args:
-        name: instance name.
         carries: protocol of the stream.
         quirks: see ``StreamBlock``.
     """

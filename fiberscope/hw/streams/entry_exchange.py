@@ -29,7 +29,6 @@ class EntryExchange(StreamBlock):
     blocks may exchange one entry at the same time, without a lock, is a simplification.
 
     Args:
-        name: instance name.
         base: byte address of the entry of coordinate 0, with the number of the tensor in its upper bits.
         entries: number of entries in a line.
         line_bytes: bytes of a request.

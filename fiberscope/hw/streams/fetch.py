@@ -43,10 +43,8 @@ class Fetch(StreamBlock):
     Source: a choice of this model; SAM (ASPLOS 2023) does not define the memory.
 
     Args:
-        name: instance name.
         base: byte address of entry 0, with the number of the tensor in its upper bits
             (``fiberscope.hw.memory.protocol``).
-        entry_bytes: bytes of an entry.
         line_bytes: bytes of a request, the line size of the memory.
         entries: number of entries that each reference names, 2 for segments.
         window: largest number of tokens held.

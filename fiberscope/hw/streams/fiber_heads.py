@@ -36,7 +36,6 @@ class FiberHeads(FiberWays):
     lists is a choice of this model.
 
     Args:
-        name: instance name.
         most: largest number of lists of a task.
         segments, coordinates, values, lists, arrays, ahead, waiting: see ``FiberWays``.
     """
@@ -126,7 +125,6 @@ class HeadPoints(MergedPoints):
     Source: see ``MergedPoints``.
 
     Args:
-        name: instance name.
         lists: state shared with ``FiberHeads``.
     """
 

@@ -37,7 +37,6 @@ class FiberPairs(ReferencePairs):
     model.
 
     Args:
-        name: instance name.
         rows, row_fibers: the level of the first list, and the level below it.
         columns, column_fibers: the level of the second list, and the level below it.
 

@@ -220,8 +220,6 @@ def _send(
     """Build the logic of the outputs.
 
     Args:
-        parameters: the parameters.
-        streams: the streams.
         sides: both operands.
         first: the head of ``in_ref0``.
         events: whether a match leaves, whether it is the first of its pair, whether an earlier pair's stop

@@ -183,7 +183,6 @@ class FusedChain(LookaheadModel):
         """Note the inputs for which the next update waits, by calls of ``_await`` and ``_await_token``.
 
         Args:
-            block: the block.
             cycle: a cycle before which the update is certainly not made.
 
         Returns:

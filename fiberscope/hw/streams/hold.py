@@ -29,10 +29,6 @@ class CoordinateHold(StreamBlock):
 
     Source: the public simulator (weiya711/sam at 6e477d1).
 
-    Args:
-        name: instance name.
-        quirks: see ``StreamBlock``.
-
     Raises:
         SimulationError: during the run, if the streams do not fit each other; the message names the cycle
             and both tokens.

@@ -39,7 +39,6 @@ class Joiner(StreamBlock):
     error.
 
     Args:
-        name: instance name.
         ways: number of operands, at least 2.
         quirks: see ``StreamBlock``.
 

@@ -33,7 +33,6 @@ class LaneSeek(ReferencePairs):
     the lanes stays the same, gives the matches alone.
 
     Args:
-        name: instance name.
         level: level of the fibers that the lanes hold.
         other: level of the fibers to search.
         factor, divisor, size, constant: the expression above; a size of 0 omits the remainder.

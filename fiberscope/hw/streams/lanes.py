@@ -28,7 +28,6 @@ class Lanes(StreamBlock):
     Source: spatial loops of TeAAL (MICRO 2023). That a step takes whole cycles is a choice of this model.
 
     Args:
-        name: instance name.
         lanes: elements per cycle, at least 1.
         level: lowest level of the stops that end a step.
 

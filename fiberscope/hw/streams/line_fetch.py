@@ -47,7 +47,6 @@ class LineFetch(Fetch):
     determines how long they keep a line. That a line without space is not kept is a choice of this model.
 
     Args:
-        name: instance name.
         base: byte address of line 0, with the number of the tensor in its upper bits.
         lines: line number of each entry, counted from ``base``; ``NO_LINE`` if the entry is in no line.
         segments: first entry of each fiber, and then the number of entries; without it, a reference names an

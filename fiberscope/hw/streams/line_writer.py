@@ -36,7 +36,6 @@ class LineWriter(StreamBlock):
     Source: a choice of this model.
 
     Args:
-        name: instance name.
         base: byte address of the first entry, with the number of the tensor in its upper bits
             (``fiberscope.hw.memory.protocol``).
         entry_bytes: bytes of an entry, at most ``line_bytes``; ignored if ``row`` is not 0.

@@ -33,7 +33,6 @@ class DenseLocator(StreamBlock):
     choice of the fiber, and dropping, are choices of this model. The public simulator has no such block.
 
     Args:
-        name: instance name.
         size: number of coordinates of the level.
 
     Raises:

@@ -32,7 +32,6 @@ class MergedPoints(StreamBlock):
     them; this is a choice of this model.
 
     Args:
-        name: instance name.
         lists: state shared with ``FiberWays``.
     """
 

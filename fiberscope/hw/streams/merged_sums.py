@@ -31,7 +31,6 @@ class PointsAndSums(MergedPoints):
     Source: Gamma (ASPLOS 2021) multiplies and adds after its merger, for partial fibers as for whole rows.
 
     Args:
-        name: instance name.
         lists: state shared with ``FiberWays``.
     """
 
@@ -126,7 +125,6 @@ class FiberSums(StreamBlock):
     Source: see ``PointsAndSums``.
 
     Args:
-        name: instance name.
         lists: state shared with ``FiberWays``.
     """
 

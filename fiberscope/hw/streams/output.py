@@ -68,7 +68,6 @@ class OutputStream:  # C: final
 
         Args:
             payload: ``INTEGER`` if the public simulator holds the value as an integer, else 0.
-            value: the value.
         """
         self.push_words(DATA, payload, ABSENT, value)
 

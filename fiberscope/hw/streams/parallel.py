@@ -47,7 +47,6 @@ class Scatter(StreamBlock):
     element.
 
     Args:
-        name: instance name.
         ways: number of ways, at least 1.
         block: number of consecutive elements of a way, at least 1.
         span: number of coordinates of a way; 0 to distribute by count.

@@ -140,7 +140,6 @@ class PointFlow:  # C: final
         Args:
             area: area for which the element is, or ``POINTS``.
             visible: cycle from which the element is visible.
-            horizon: the horizon.
         """
         first, visible = self.of_points.last_cycle + 1, max(visible, self.groups._seen_from)
         load, product = self.of_load.last_cycle + 1, self.of_product.last_cycle + 1

@@ -80,10 +80,6 @@ class PointToFiber(StreamBlock):
 
     Source: the public simulator (weiya711/sam at 6e477d1), in its accumulators.
 
-    Args:
-        name: instance name.
-        quirks: see ``StreamBlock``.
-
     Raises:
         SimulationError: during the run, if the heads are neither two coordinates nor both done.
     """

@@ -42,7 +42,6 @@ class ScalarReduce(StreamBlock):
     Source: SAM (ASPLOS 2023), Definition 3.7.
 
     Args:
-        name: instance name.
         operation: ``"sum"``, or the name of an operation of ``Alu``.
         drop_empty: whether an empty fiber gives no result.
         quirks: see ``StreamBlock``.
@@ -174,7 +173,6 @@ class FiberReduce(ScalarReduce):
     Source: a choice of this model. Droppers and ``CoordinateHold`` read the outer stream in the same way.
 
     Args:
-        name: instance name.
         quirks: see ``StreamBlock``; only Q13 has an effect.
 
     Raises:

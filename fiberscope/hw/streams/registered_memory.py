@@ -29,7 +29,6 @@ class RegisteredArray(ArrayLoad):
     Source: a choice of this model, the timing of block RAM in FPGAs and of SRAM macros.
 
     Args:
-        name: instance name.
         values: the values of the array, by reference; see ``ArrayLoad``.
         quirks: see ``StreamBlock``.
     """
@@ -88,7 +87,6 @@ class RegisteredScanner(CompressedScanner):
     Source: a choice of this model, the timing of block RAM in FPGAs and of SRAM macros.
 
     Args:
-        name: instance name.
         level: compressed level to scan.
     """
 

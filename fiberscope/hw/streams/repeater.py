@@ -29,7 +29,6 @@ class RepeatSignalGenerator(StreamBlock):
     Source: the public simulator's generator (weiya711/sam at 6e477d1).
 
     Args:
-        name: instance name.
         quirks: see ``StreamBlock``; no quirk has an effect.
     """
 
@@ -81,10 +80,6 @@ class Repeater(StreamBlock):
     lost.
 
     Source: SAM (ASPLOS 2023), Definition 3.4; the public simulator's repeat (weiya711/sam at 6e477d1).
-
-    Args:
-        name: instance name.
-        quirks: see ``StreamBlock``.
 
     Raises:
         SimulationError: during the run, if a signal does not match the token that the block holds.

@@ -31,7 +31,6 @@ class RunSum(StreamBlock):
     this model.
 
     Args:
-        name: instance name.
         operation: name of the binary operation of ``Alu`` that replaces the addition.
 
     Raises:

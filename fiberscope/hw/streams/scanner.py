@@ -37,10 +37,6 @@ class Scanner(StreamBlock):
     set ``mode`` to ``OWES_STOP``.
 
     Source: SAM (ASPLOS 2023), Definition 3.1; the public simulator's scanners (weiya711/sam at 6e477d1).
-
-    Args:
-        name: instance name.
-        quirks: see ``StreamBlock``.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (

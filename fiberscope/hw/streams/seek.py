@@ -35,7 +35,6 @@ class Projection(StreamBlock):
     unit computes one coordinate a cycle is a choice of this model.
 
     Args:
-        name: instance name.
         terms: for each input, its factor, divisor and size; size 0 omits the remainder.
         constant: number that is added to the sum.
 
@@ -121,7 +120,6 @@ class Seek(StreamBlock):
     streams are filtered with the lookups is a choice of this model.
 
     Args:
-        name: instance name.
         level: compressed level with the fibers.
         carries: protocol of each further stream.
 

@@ -23,7 +23,6 @@ class WayJoiner(StreamBlock):
     """Base of blocks that pop elements from one way at a time, and stops from all ways in the same cycle.
 
     Args:
-        name: instance name.
         ways: number of ways, at least 1.
         array: name of the array of input ports, one for each way.
         carries: protocol of these ports.
@@ -105,7 +104,6 @@ class Merge(WayJoiner):
     (weiya711/sam).
 
     Args:
-        name: instance name.
         ways: number of streams to merge.
         quirks: see ``StreamBlock``.
 
@@ -163,7 +161,6 @@ class Serializer(WayJoiner):
     because that token decides whether the stop also ends a list.
 
     Args:
-        name: instance name.
         ways: number of streams to join.
         depth: number of loops within an element; 0 if an element is a token.
         carries: protocol of the streams.

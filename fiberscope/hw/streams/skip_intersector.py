@@ -32,7 +32,6 @@ class SkipAhead(ReferencePairs):
     Source: ExTensor (MICRO 2019), Section 4; its steps are those of TeAAL's ``skip-ahead``.
 
     Args:
-        name: instance name.
         level, other: levels whose fibers ``in_ref0`` and ``in_ref1`` refer to.
 
     Raises:

@@ -34,7 +34,6 @@ class SkippingScanner(CompressedScanner):
     Source: SAM (ASPLOS 2023), Section 4.2; the public simulator's scanner (weiya711/sam at 6e477d1).
 
     Args:
-        name: instance name.
         level: compressed level to scan.
         quirks: see ``StreamBlock``.
     """

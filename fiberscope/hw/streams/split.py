@@ -51,7 +51,6 @@ class Split(StreamBlock):
     Source: the public simulator (weiya711/sam at 6e477d1).
 
     Args:
-        name: instance name.
         factor: number of coordinates in a chunk, at least 1.
         original: whether the inner coordinates are c itself instead of the remainders.
         quirks: see ``StreamBlock``.
@@ -143,7 +142,6 @@ class Flatten(StreamBlock):
     Source: the public simulator (weiya711/sam at 6e477d1).
 
     Args:
-        name: instance name.
         factor: number of coordinates in a chunk, at least 1.
         quirks: see ``StreamBlock``.
 

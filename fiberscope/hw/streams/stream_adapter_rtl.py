@@ -31,11 +31,6 @@ class StreamAdapter(Adapter):
 
     Subclasses override ``counters``, ``observe`` to follow the tokens, ``awaited`` if the block does not wait
     for its first missing input, and ``finished`` if done leaves on the outputs in different cycles.
-
-    Args:
-        name: instance name.
-        interface: streams of the module.
-        backend: the module in a simulator, after reset.
     """
 
     HAS_DONE = True

@@ -21,7 +21,6 @@ class SubtreeFetch(Fetch):
     choice of this model.
 
     Args:
-        name: instance name.
         first_lines, last_lines: numbers of the first and the last line, at index ``reference * arrays +
             array``. The number of a line is its byte address, with the number of the tensor in the upper
             bits, divided by ``line_bytes``. The last is less than the first if the subtree has no line in

@@ -36,7 +36,6 @@ class Sums:  # C: final
         """Add a value to the sum of a coordinate.
 
         Args:
-            coordinate: the coordinate.
             value: value to add.
             value_type: type that defines the addition.
 

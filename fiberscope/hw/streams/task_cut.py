@@ -89,7 +89,6 @@ class Cut(StreamBlock):
     iterations are dispatched.
 
     Args:
-        name: instance name.
         instances: number of instances, at least 1.
         carried: protocol of each stream.
         tasks: number of tasks that an instance can hold, at least 1.
@@ -265,7 +264,6 @@ class TaskEnd(StreamBlock):
     Source: a choice of this model.
 
     Args:
-        name: instance name.
         level: lowest level of a stop that ends a task in this stream, or ``EACH``.
     """
 

@@ -35,7 +35,6 @@ class TaskPoints(StreamBlock):
     Source: a choice of this model.
 
     Args:
-        name: instance name.
         ways: number of coordinates of a point.
         level: lowest level of a stop that ends a task, or ``EACH``.
 
@@ -119,7 +118,6 @@ class TaskSum(StreamBlock):
     Source: a choice of this model. TeAAL (MICRO 2023) counts these additions, but has no unit for them.
 
     Args:
-        name: instance name.
         instances: number of instances.
         ways: number of coordinates that an instance sends for a point.
         outer: for each outer coordinate of a point, its value in all tasks, in their order.

@@ -40,7 +40,6 @@ class TensorReduce(StreamBlock):
     the reducers of two coordinates in the public simulator; this block has no quirks.
 
     Args:
-        name: instance name.
         ways: number of coordinates of a point, at least 1.
         kept: number of leading coordinates that arrive sorted; less than ``ways``.
         quirks: see ``StreamBlock``; no quirk has an effect.

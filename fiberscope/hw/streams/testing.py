@@ -32,7 +32,6 @@ class TimedSource(Component):
     """Pushes each token in its cycle, or in the first later cycle with a free slot.
 
     Args:
-        name: instance name.
         carries: protocol of the stream.
         stream: (cycle, token as text) pairs.
     """

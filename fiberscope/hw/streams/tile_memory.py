@@ -51,7 +51,6 @@ class TileMemory(StreamBlock):
     several tiles. The replacement of tiles is a choice of this model.
 
     Args:
-        name: instance name.
         sizes: bytes of each tile.
         capacity: bytes of the memory, at least those of the two largest tiles.
         bytes_per_cycle: bandwidth; 0 for a transfer in no time.

@@ -31,7 +31,6 @@ class VectorReducer(StreamBlock):
     name for the block.
 
     Args:
-        name: instance name.
         quirks: see ``StreamBlock``; no quirk has an effect.
 
     Raises:

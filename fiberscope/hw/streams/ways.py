@@ -49,7 +49,6 @@ class FiberWays(StreamBlock):
     choice of this model.
 
     Args:
-        name: instance name.
         radix: number of ways of the merger.
         segments, coordinates, values: arrays of the level with the fibers.
         lists: state that this block shares with the block after the merger.

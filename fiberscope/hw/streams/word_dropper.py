@@ -36,10 +36,6 @@ class WordDropper(StreamBlock):
 
     Source: the public simulator (weiya711/sam at 6e477d1).
 
-    Args:
-        name: instance name.
-        quirks: see ``StreamBlock``.
-
     Raises:
         SimulationError: during the run, if the streams do not match.
     """

@@ -34,7 +34,6 @@ class WordIntersect(StreamBlock):
     of words.
 
     Args:
-        name: instance name.
         emit_zeros: whether words of 0 are sent as well.
         quirks: see ``StreamBlock``.
 

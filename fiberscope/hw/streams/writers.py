@@ -21,10 +21,6 @@ class Writer(StreamBlock):
 
     The writer is done when it has taken done. Subclasses declare one input, and define ``store_token``, which
     stores any other token; ``update`` pops the token after the call.
-
-    Args:
-        name: instance name.
-        quirks: see ``StreamBlock``.
     """
 
     COUNTERS = ("stored",)
@@ -69,7 +65,6 @@ class ValuesWriter(Writer):
     Source: the public simulator's values writer (weiya711/sam at 6e477d1).
 
     Args:
-        name: instance name.
         room: number of values to allocate at first; the memory grows when necessary.
         quirks: see ``StreamBlock``.
     """
@@ -112,7 +107,6 @@ class FiberWriter(Writer):
     An N is stored as the element 0. Only blocks with quirks send N in a stream of coordinates.
 
     Args:
-        name: instance name.
         room: number of elements to allocate at first; the memory grows when necessary.
         quirks: see ``StreamBlock``.
     """
@@ -157,7 +151,6 @@ class CompressedWriter(FiberWriter):
     Source: the public simulator's compressed writer (weiya711/sam at 6e477d1).
 
     Args:
-        name: instance name.
         room: number of coordinates to allocate at first; the memory grows when necessary.
         quirks: see ``StreamBlock``.
     """
@@ -185,7 +178,6 @@ class BitVectorWriter(FiberWriter):
     Source: a choice of this model. The public simulator stores words with its values writer.
 
     Args:
-        name: instance name.
         room: number of words to allocate at first; the memory grows when necessary.
         quirks: see ``StreamBlock``.
     """

@@ -57,7 +57,6 @@ def compute_row_ratio(
     Args:
         problem, features, traffic, counts, options: as for ``compute_cost``.
         key: index of the level, and of the tensor.
-        level: the level.
 
     Returns:
         The ratio by mapping.

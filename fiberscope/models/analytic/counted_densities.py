@@ -147,7 +147,6 @@ class Families:
     Args:
         shape: the shape of the tensor.
         parent, tile: extents of parents and of tiles.
-        nonempty_tiles: the nonempty tiles.
     """
 
     def __init__(self, shape: Extents, parent: Extents, tile: Extents, nonempty_tiles: TileCounts) -> None:

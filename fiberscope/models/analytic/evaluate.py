@@ -113,7 +113,6 @@ def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = 
 
     Args:
         design: the common part of the mappings.
-        mappings: the mappings.
         traffic: dense traffic of the same problem shape and mappings, if it is known; densities, formats and
             features do not change it.
 

@@ -253,7 +253,6 @@ def compute_allocated_words(
 
     Args:
         problem, features, traffic, stored_tiles: the arguments of ``find_capacity_faults``.
-        level: the level.
         key: index of the level, and of the tensor.
     """
     if not level.overbooking or not features.is_compressed(*key):

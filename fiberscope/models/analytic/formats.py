@@ -259,7 +259,6 @@ class Representation:
     """Computation of the stored part of each tensor at each level.
 
     Args:
-        problem: the problem.
         traffic: dense traffic of the mappings.
         features: the format of each tensor at each level.
         options: options of the model.

@@ -117,7 +117,6 @@ def share_both_nonempty(problem: Problem, a: int, a_box: Integers, b: int, b_box
     """Return the share of pairs in which both tiles are nonempty, for each mapping.
 
     Args:
-        problem: the problem.
         a, b: the indices of the tensors, which fulfil ``have_counted_densities``.
         a_box, b_box: extents of the tiles: mappings x dimensions. In shared dimensions, those of the
             first tensor count for both.
@@ -141,7 +140,6 @@ def share_effectual(problem: Problem, a: int, b: int) -> float:
     """Return the share of computes with two nonzero operands.
 
     Args:
-        problem: the problem.
         a, b: indices of the operands, which fulfil ``have_counted_densities``.
     """
     box = np.ones((1, len(problem.dimensions)), np.int64)

@@ -67,7 +67,6 @@ class Leaders:
     """Computation of the leaders' tiles, and of the reads that conditions on these tiles omit.
 
     Args:
-        problem: the problem.
         traffic: dense traffic of the mappings.
         options: options of the model.
         blocks: words of a row, by level.

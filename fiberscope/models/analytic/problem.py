@@ -28,7 +28,6 @@ class Tensor:
     """A tensor of the problem.
 
     Args:
-        name: its name.
         ranks: its indices, in order.
         output: whether it is written, and read again for accumulation.
     """

@@ -147,7 +147,6 @@ def report(case: Case, evaluation: Evaluation, timing: Timing, source: parts.Sou
 
     Args:
         case: the inputs, for the name, the notes and the mapping.
-        evaluation: the evaluation.
         timing: host times.
         source: the provenance of the sources, if known.
     """

@@ -56,7 +56,6 @@ class Location:
         """Return the index of a name that the section refers to.
 
         Args:
-            name: the name.
             names: the existing names.
             kind: kind of the named objects, for the message.
 

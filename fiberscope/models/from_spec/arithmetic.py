@@ -53,7 +53,6 @@ class StageArithmetic:
         A block of the user's own, and a block of a standard operator, stay as they are.
 
         Args:
-            node: the node.
             block: its block, before the run.
         """
         if self.is_standard and not node["where"]:

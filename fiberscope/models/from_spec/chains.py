@@ -75,7 +75,6 @@ def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, t
 
     Args:
         specification: the specification of the stage.
-        stage: the stage.
         orders: for each tensor, by its name in the graph, the ranks of its fibertree from the root.
     """
     storage_bindings: dict[tuple[str, str, str], list[StorageBinding]] = {}

@@ -26,7 +26,6 @@ def seek_on_lanes(
 
     Args:
         blocks: the graph's blocks, to which the new block is added.
-        stage: the stage.
         term, iteration: the term that the loop computes, and the operands over which the loop iterates.
         variable: index variable of the loop.
         lookups_of: function that returns the look-ups of an operand.

@@ -57,7 +57,6 @@ def lower_stage(
 
     Args:
         specification: the specification of the stage.
-        stage: the stage.
         einsum_loops: loops and operands of each Einsum of the stage.
 
     Raises:

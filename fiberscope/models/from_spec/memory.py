@@ -175,7 +175,6 @@ class MappedMemory:
             chain: the path of the data.
             leaf: name of the instance.
             copy: number of the copy.
-            block: the block.
             index: index of the ports in brackets, if the block has arrays of ports.
         """
         user = (block, f"requests{index}", f"replies{index}")

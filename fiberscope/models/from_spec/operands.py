@@ -63,7 +63,6 @@ def prepare_loops(
 
     Args:
         specification: the specification of the Einsum.
-        einsum: the Einsum.
         trees: fibertrees of the tensors that the Einsum reads, by name. Of the tensor ``handed``, only the
             ranks are read.
         outer: loops of the Einsum before the cut.

@@ -55,7 +55,6 @@ def find_fiber_lists(
 
     Args:
         specification: the specification of the stage.
-        stage: the stage.
         einsum_loops: loops and operands of the stage's Einsum.
         term: the right side of the Einsum.
     """

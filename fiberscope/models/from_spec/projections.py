@@ -17,7 +17,6 @@ class Term:
     """A summand of a coordinate: ``factor * (c // divisor % size)``, where c is the coordinate of a loop.
 
     Args:
-        loop: the loop.
         factor, divisor: numbers of the formula.
         size: number of the formula; 0 if no remainder is taken.
     """
@@ -30,12 +29,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Projection:
-    """A coordinate: the sum of terms and a constant.
-
-    Args:
-        terms: the terms.
-        constant: the constant.
-    """
+    """A coordinate: the sum of terms and a constant."""
 
     terms: tuple[Term, ...]
     constant: int = 0

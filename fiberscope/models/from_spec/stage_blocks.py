@@ -48,7 +48,6 @@ class BuiltStage:
 
     Args:
         stores: the stores of the machine to which the stage is added.
-        stage: the stage.
         graph: graph of the stage.
         chains: chains of the data that the stage moves.
         prefix: prefix of the names of the stage's components.

@@ -42,7 +42,6 @@ class StageMemory(StageWriters):
 
     Args:
         memory: the memory system of the machine.
-        stage: the stage.
         graph: graph of the stage.
         chains: chains of the data that these blocks move.
         nests: loop nests of the graph's streams.

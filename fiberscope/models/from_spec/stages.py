@@ -71,7 +71,6 @@ def refuse(specification: Specification, reason: str) -> ConfigurationError:
 
     Args:
         specification: the specification; its name begins the message.
-        reason: the reason.
     """
     return ConfigurationError(f"{PREFIX}{specification.name}: {reason}")
 

@@ -82,7 +82,6 @@ class TaskBlocks(Blocks):
 
         Args:
             operand: the operand; its references, one per coordinate, point to the fibers to search.
-            rank: the rank.
             crd: the coordinates.
             streams: further streams of the same shape, from which the same elements are dropped.
 

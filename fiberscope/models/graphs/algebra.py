@@ -25,7 +25,6 @@ def evaluate(
     A quotient with a divisor of 0, or without a stored divisor, is 0.
 
     Args:
-        expression: the expression.
         tensors: tensors by name; the columns of ``Points`` are in the order of dimensions.
         sizes: sizes of the index variables.
 

@@ -16,7 +16,6 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
     The depths of streams are checked only if no other fault of the graph is found.
 
     Args:
-        graph: the graph.
         tensors: names of the available operands; None omits their check.
 
     Raises:

@@ -18,7 +18,6 @@ def svg_text(graph: Graph, name: str, memory_of: Callable[[Stream], str | None] 
     """Return the text of an SVG file; a tooltip at each line lists its streams.
 
     Args:
-        graph: the graph.
         name: first part of the title; the expressions of the graph follow.
         memory_of: the argument of ``drawing_of``.
     """
@@ -30,7 +29,6 @@ def drawing_of(graph: Graph, memory_of: Callable[[Stream], str | None] = lambda 
     """Return a drawing with a box for each block and a bundle for the streams between two blocks.
 
     Args:
-        graph: the graph.
         memory_of: name of the memory that holds back the tokens of a stream; it is a box in the stream.
     """
     names = {node.name: f"{node.label} #{node.name}" for node in graph.nodes.values()}

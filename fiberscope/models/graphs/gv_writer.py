@@ -19,7 +19,6 @@ def write_gv(graph: Graph, path: str | Path) -> None:
     """Write a graph file atomically.
 
     Args:
-        graph: the graph.
         path: path of the file, in an existing folder; ``-`` for standard output.
 
     Raises:

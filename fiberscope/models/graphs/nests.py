@@ -114,7 +114,6 @@ def topological_order(graph: Graph, faults: Faults | None = None) -> list[Node]:
     Blocks in a cycle, and blocks behind one, are left out.
 
     Args:
-        graph: the graph.
         faults: collects a fault for a cycle; ignored if None.
     """
     waiting = {node.name: 0 for node in graph.nodes.values()}

@@ -131,7 +131,6 @@ class Graph:
         counted: phases whose cycles count; all phases if empty.
         splits: for each index variable that is split into chunks (``splits.py``), the size of a chunk.
         nodes: nodes, by name.
-        streams: the streams.
         notes: corrections that the reader of a file made.
     """
 

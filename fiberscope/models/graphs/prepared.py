@@ -18,7 +18,6 @@ class PreparedGraph:
 
     Args:
         name: name of the graph.
-        graph: the graph.
         operands: operands by name.
         sizes: sizes of the index variables.
         assignments: assignments that the graph computes; empty if they cannot be derived.

@@ -95,7 +95,6 @@ def assemble_tensor(
 
     Args:
         shape: sizes of the dimensions.
-        format: the format.
         levels: levels, outermost first.
         values: a value for each position of the last level.
 
@@ -117,7 +116,6 @@ def round_values(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> 
     """Return the tensors, by name, with their values rounded to a type.
 
     Args:
-        value_type: the type.
         tensors: the tensors, by name; they do not change.
 
     Raises:

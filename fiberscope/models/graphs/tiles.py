@@ -190,7 +190,6 @@ def memory_names(graph: Graph, parameters: TileParameters | None) -> Callable[[S
     """Return a function that names the memory of tiles in a stream; None for a stream without one.
 
     Args:
-        graph: the graph.
         parameters: the settings of tiles; None, or a capacity of 0, for a graph without memories of tiles.
 
     Raises:

@@ -392,7 +392,6 @@ def strip_machine(block: Component, machine: str = GraphMachine.NAME) -> str:
     """Return a block's name in the module.
 
     Args:
-        block: the block.
         machine: name of its machine, which is left out with the dot after it.
     """
     return re.sub(r"\W+", "_", block.name.removeprefix(f"{machine}."))

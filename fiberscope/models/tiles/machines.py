@@ -18,7 +18,6 @@ def with_tiles(
     """Return a machine's parameters with chosen tiles; unchanged if the parameters do not ask for a choice.
 
     Args:
-        accelerator: the accelerator.
         configured: parameters of the machine.
         operands: operands of the problem.
 

@@ -40,7 +40,6 @@ def tile_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
 
     Args:
         statistics: statistics of a tensor.
-        index: the index.
         reading: ``slice``, ``pooled``, or ``unbiased`` for ``slice`` without the effect of the grid's edge.
     """
     by_reading = statistics.tile_corrs[index]

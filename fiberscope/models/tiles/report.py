@@ -25,7 +25,6 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
     """Return a plan as plain data.
 
     Args:
-        plan: the plan.
         measured: whether to add the measured traffic of every candidate and every scheme, which measures
             those that are not measured yet.
 

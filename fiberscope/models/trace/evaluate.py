@@ -30,7 +30,6 @@ class Attachment:
         tensor, rank: names of the tensor and of its rank, as in ``Prepared``.
         kind: ``coord`` and ``elem`` record every element that is read, ``payload`` only elements for which
             the body runs.
-        recorder: the recorder.
         root: of an eager binding, the rank of the fibers that are moved with their whole subtrees. For an
             input the recorder gets these fibers alone; for an output, every element of ``rank`` in them.
         by_coordinate: whether an element of an input lies at the address of its coordinate, not of its

@@ -165,7 +165,6 @@ def set_index(plan: LoopPlan, cursor: Cursor, index: Index, mover: str | None) -
 
     Args:
         plan: loops of the Einsum.
-        cursor: the cursor.
         index: the affine index.
         mover: the rank of the index over which the cursor's own loop iterates; None: a lookup.
     """

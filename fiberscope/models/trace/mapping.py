@@ -134,7 +134,6 @@ class MappingReader:
 
         Args:
             name: name of the Einsum.
-            equation: its equation.
 
         Raises:
             ConfigurationError: a partition, the loop order or the spacetime does not fit the Einsum.

@@ -61,7 +61,6 @@ def find_unmoved_tensors(
     """Return tensors, or parts of tensors, that do not move between memory and machine, with the reasons.
 
     Args:
-        specification: the specification.
         reason: returns why an entry does not move; an empty text if the entry moves.
 
     Returns:

@@ -272,7 +272,6 @@ def convert_tree(tree: FiberTree, ranks: Sequence[str]) -> SparseTensor:
     """Return an unpartitioned tree as coordinates and values.
 
     Args:
-        tree: the tree.
         ranks: its ranks in the order of the result's dimensions; none for a scalar.
     """
     if not ranks:

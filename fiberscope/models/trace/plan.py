@@ -212,7 +212,6 @@ def rank_shapes(
 
     Args:
         specification: has the declared shapes.
-        einsum: the Einsum.
         tensors: fibertrees of the tensors that the Einsum reads, by name.
 
     Raises:

@@ -22,7 +22,6 @@ class Tensor:
     """A tensor of the cascade.
 
     Args:
-        name: its name.
         ranks: declared ranks; the rows of an input's file are the first rank.
         rank_order: order of storage, from the root of the tree.
         uncompressed: ranks whose whole shape an iterator visits.

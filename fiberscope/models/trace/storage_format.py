@@ -37,7 +37,6 @@ class Format:
     """A storage format of a tensor.
 
     Args:
-        name: its name.
         rank_order: ranks from the root; a partitioned rank appears as its pieces.
         ranks: format of each rank, by name as in the tensor's tree in an Einsum.
     """

@@ -45,7 +45,6 @@ class LiveSession:
 
     Args:
         view: the server of the page.
-        session: the session.
     """
 
     def __init__(self, view: LiveView, session: Session) -> None:

@@ -167,9 +167,7 @@ def _area_by_law(law: Law, sizes: Mapping[float, NetlistArea], size: float) -> N
     """Return the area of a size by a law.
 
     Args:
-        law: the law.
         sizes: at least one measured area, by size.
-        size: the size.
     """
     ordered = sorted(sizes)
     if size in sizes:  # the netlists differ in ignored parameters only

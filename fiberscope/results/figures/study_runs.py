@@ -74,7 +74,6 @@ def read_study_runs(
     """Read the runs of a store for a figure.
 
     Args:
-        store: the store.
         where: a condition in SQL; all rows by default.
         order: columns that sort machines and workloads; by name by default.
         all_sources: whether to include rows of older sources.

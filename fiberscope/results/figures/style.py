@@ -126,7 +126,6 @@ def wrap_text(text: str, size: float, width: float) -> list[str]:
     """Wrap a text at a width in points; a longer single word stays whole.
 
     Args:
-        text: the text.
         size: the size of the font, in points.
         width: the maximum width of a line, in points.
     """
@@ -144,9 +143,7 @@ def label_scale(figure: Figure, rows: Sequence[Axes], label: str, height: float)
     """Label the vertical scale that all rows share, wrapped at the height of the rows.
 
     Args:
-        figure: the figure.
         rows: the axes, from top to bottom.
-        label: the label.
         height: the height of a row, in inches.
     """
     lines = wrap_text(label, TEXT, points_of(len(rows) * height))
@@ -167,7 +164,6 @@ def add_legend(figure: Figure, labels: Sequence[str], handles: Sequence[Artist] 
     """Put a legend above the axes, row by row, in as few rows as the width allows.
 
     Args:
-        figure: the figure.
         labels: the names of the series.
         handles: the symbols of the series; boxes with their patterns by default.
 

@@ -105,7 +105,6 @@ class Slice(NamedTuple):
     """A period in which a component is in one state.
 
     Args:
-        state: the state.
         begin, end: the first cycle, and the cycle after the last, of the component's clock, counted from the
             start of the timeline.
         interval: length of the enclosing interval if the exact position is unknown, else 0.

@@ -131,7 +131,6 @@ class _RequestLocation:
     Args:
         owner: the reader of the channel, or the component that holds the request.
         channel: the channel, which has the token in flight or visible; None if the owner holds the request.
-        request: the request.
         arrival: cycle of the owner's clock in which the request arrives or arrived; the cycle in which the
             owner's state began if the owner does not record arrivals.
     """

@@ -38,7 +38,6 @@ class Queue:
 
     Args:
         capacity: sum of the capacities of all channels in tokens; None if a channel is unbounded.
-        channels: the channels.
     """
 
     capacity: int | None = 0
@@ -56,7 +55,6 @@ class TrackedComponent:
     """A recorded component with the names of its states.
 
     Args:
-        component: the component.
         labels: the names of the states in the order of their numbers: ``busy``, ``idle``, ``wait:port``,
             ``full:port``. An array of ports whose channels all lead to one component has one label.
         waits_for: the components at the other end, by label.

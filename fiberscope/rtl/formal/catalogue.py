@@ -114,7 +114,6 @@ def small_parameters(block: RtlBlock, settings: list[str]) -> Parameters:
     """Return the parameters of a proof: the block's ``FormalSpecification.settings``, changed by settings.
 
     Args:
-        block: the block.
         settings: the changes, each as ``name=value``.
 
     Raises:
@@ -136,8 +135,6 @@ def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN, *, statu
     about the channels behind the outputs instead.
 
     Args:
-        block: the block.
-        parameters: its parameters.
         ports: ``plain`` or ``registered``, as of ``fiberscope.hw.rtl.kit.registered``.
         status: whether the module has status outputs.
 

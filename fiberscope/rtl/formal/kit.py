@@ -143,8 +143,6 @@ def formal_kit(
     """Return the formal kit of a block.
 
     Args:
-        block: the block.
-        parameters: its parameters.
         add_properties: adds assumptions, claims and covers; called once, while the monitor is designed.
         status: whether the block has status outputs, to which the kit connects nothing; without them, unused
             registers are omitted.

@@ -81,7 +81,6 @@ def _add_elements_once(
 
     Args:
         properties: collects the claims.
-        inputs: the inputs.
         merged: the output.
         numbers: number of the task that enters, and of the task that leaves, each modulo a power of two.
         capacity: maximum number of elements inside the merger.

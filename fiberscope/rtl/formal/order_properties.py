@@ -16,11 +16,8 @@ class Fiber:
 
     A fiber ends with the next token that is no coordinate. All attributes but ``stream`` are wires.
 
-    Args:
-        stream: the stream.
-
     Attributes:
-        stream: the same.
+        stream: the stream.
         coordinate: the coordinate field of the stream.
         is_coordinate: whether the token is a coordinate; valid while the stream is.
         is_begun: whether a coordinate of the fiber has moved in an earlier cycle.

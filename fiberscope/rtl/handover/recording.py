@@ -72,7 +72,6 @@ def record(block: RtlBlock, parameters: Parameters, *, plain: bool) -> Recording
 
     Args:
         block: a block with stimulus.
-        parameters: its parameters.
         plain: whether its ports are plain; else registered.
 
     Raises:

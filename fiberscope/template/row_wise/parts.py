@@ -19,7 +19,6 @@ class RowSums(Component):
     Timing: one product in a cycle. After the stop of a row, one cycle for each element of the row.
 
     Args:
-        name: instance name.
         product: the rows of Z; each maps a coordinate to its sum.
         rows: numbers of the rows that this component computes, in order.
         element_bytes: bytes of an element.

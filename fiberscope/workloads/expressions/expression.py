@@ -122,7 +122,6 @@ class Call:
 
     Args:
         function: name of the function.
-        operands: its operands.
         where: in a graph, the points of evaluation if the function leaves them open: where ``all`` operands
             exist, or where ``any`` does.
         counted: the operation as which the evaluation counts.

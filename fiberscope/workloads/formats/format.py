@@ -147,7 +147,6 @@ class Format(ABC):
         """Return the exact size in bits, without header and without explicit zeros.
 
         Args:
-            tensor: the tensor.
             bits: bits of a value.
 
         Raises:
@@ -184,7 +183,6 @@ class Format(ABC):
         """Encode a tensor, exact to the bit, without its explicit zeros.
 
         Args:
-            tensor: the tensor.
             bits: bits of a value: 8, 16 or 32.
 
         Raises:
@@ -244,7 +242,6 @@ class Encoded:
     """An encoded tensor, exact to the bit.
 
     Args:
-        format: the format.
         shape: shape of the tensor.
         bits: bits of a value.
         counts: numbers that determine the layout; ``nonzeros`` is first.

@@ -95,7 +95,6 @@ class _Simulation:
     A cycle with unchanged inputs and registers is not computed again.
 
     Args:
-        twin: the twin.
         words: bits of its ports; ``words.outputs`` are set in every cycle.
         contents: initial contents of memories; 0 by default.
         held: initial values of registers; by default those after reset.
@@ -144,7 +143,6 @@ class PyrtlBackend:
     """A backend that runs a twin, and the models within it, in Python.
 
     Args:
-        twin: the twin.
         seed: seed of the initial contents of memories and data registers; None for zeros. A twin that depends
             on these contents differs from its component for some seed.
         watched: whether a waveform shows inner wires.

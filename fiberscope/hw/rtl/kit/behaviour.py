@@ -88,9 +88,6 @@ class Models:
 
     In each cycle, call ``driven_bits``, simulate the logic, then call ``clocked``.
 
-    Args:
-        twin: the twin.
-
     Attributes:
         count: number of models.
         seen: names of the wires of the PyRTL block that the models read.

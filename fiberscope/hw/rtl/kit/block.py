@@ -71,7 +71,6 @@ class RtlBlock:
         Comments at the head list the parameters and the contract of the ports.
 
         Args:
-            parameters: the parameters.
             module: name of the module.
             status: whether the module has status outputs, which an adapter needs, and a user's design usually
                 does not.
@@ -85,7 +84,6 @@ class RtlBlock:
         """Return the Verilog of the module, under this name, and of its parts.
 
         Args:
-            parameters: the parameters.
             module: name of the module, and prefix of the names of its parts.
             status: whether the module has status outputs.
         """

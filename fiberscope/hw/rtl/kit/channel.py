@@ -147,7 +147,6 @@ def design(parameters: ChannelParameters | ChannelOf, streams: Streams) -> None:
     """Create a buffer that forwards tokens unchanged.
 
     Args:
-        parameters: the parameters.
         streams: the streams of ``interface``.
     """
     inputs = dict(streams.inputs)

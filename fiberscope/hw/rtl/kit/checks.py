@@ -25,7 +25,6 @@ def checked(block: RtlBlock, parameters: Parameters, *, status: bool = True) -> 
 
     Args:
         block: the block; its outputs get registers here.
-        parameters: its parameters.
         status: whether the module has status outputs.
     """
     inner = registered(block)

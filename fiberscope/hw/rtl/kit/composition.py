@@ -24,8 +24,6 @@ class Part:
     """A block with parameters, as a part of a composition.
 
     Args:
-        block: the block.
-        parameters: its parameters.
         status: whether its module has status outputs.
     """
 
@@ -100,8 +98,6 @@ class Instance:
     """An instance of a part.
 
     Args:
-        name: instance name.
-        part: the part.
         nets: the net at each pin, except clock, reset and unused status outputs.
     """
 

@@ -43,7 +43,6 @@ class Lane:  # C: final
     """A channel at a module, and the fields of its tokens.
 
     Args:
-        channel: the channel.
         stream: stream of the channel.
         number: lane of the channel in the stream.
         words: the module's ports.
@@ -169,7 +168,6 @@ class End:  # C: final
     """A stream of a module and the channels of its lanes.
 
     Args:
-        stream: the stream.
         lanes: its lanes, at least one; several for a bundle.
         words: the module's ports.
 

@@ -349,7 +349,6 @@ class Interface:
 
     Args:
         module: name of the module.
-        streams: its streams.
         status: outputs for counters and accounting that the streams do not determine: names of single bits,
             or bits by name.
     """

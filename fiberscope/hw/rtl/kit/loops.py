@@ -21,7 +21,6 @@ def paths(block: RtlBlock, parameters: Parameters) -> Mapping[str, frozenset[str
 
     Args:
         block: a block with logic in PyRTL.
-        parameters: its parameters.
 
     Returns:
         The names of the input wires, by name of the output wire.

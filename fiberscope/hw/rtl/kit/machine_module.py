@@ -45,7 +45,6 @@ class Seat(Component):
     """A placeholder for a component that is inside the module. It has the component's ports and never runs.
 
     Args:
-        name: instance name.
         arguments, options: constructor arguments of the component.
         block: the block that is the component's part of the module.
 

@@ -31,7 +31,6 @@ class MemoryPins(Component):
     """A replacement for a memory channel: a register before the request pins, two slots after the reply pins.
 
     Args:
-        name: instance name.
         requests, replies: its streams.
 
     ``cycle`` is the last simulated cycle, -1 before the first.

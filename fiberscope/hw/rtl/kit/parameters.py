@@ -104,7 +104,6 @@ def number(
     """Declare a parameter that is a number within bounds, as the default value of a dataclass field.
 
     Args:
-        default: the default.
         least, most: minimum and maximum.
         within: returns a tighter minimum and maximum from all parameters; None for none.
     """

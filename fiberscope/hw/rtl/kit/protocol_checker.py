@@ -20,7 +20,6 @@ class Pins:  # C: final
     """The pins of a stream in the words of a module, and the state of the protocol.
 
     Args:
-        stream: the stream.
         words: bits of the module's ports.
 
     Attributes:

@@ -27,7 +27,6 @@ def registered(block: RtlBlock, capacity: int = CAPACITY, *, inputs: bool = Fals
     Tokens that the block sends together may be taken one by one. The only status output is ``pending``.
 
     Args:
-        block: the block.
         capacity: tokens in each channel, at least 2.
         inputs: whether each input has a channel too.
 

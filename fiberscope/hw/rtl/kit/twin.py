@@ -256,7 +256,6 @@ def verilog(twin: Twin, module: str) -> str:
     unnamed wires get names.
 
     Args:
-        twin: the twin.
         module: name of the module.
     """
     text = io.StringIO()

@@ -33,7 +33,6 @@ def pieces(wires: Iterable[Wire], fields: Mapping[str, int]) -> list[Piece]:
     """Divide wires into pieces; the piece at index i is in word i.
 
     Args:
-        wires: the wires.
         fields: for each wire with adjacent fields of several lanes, the bits of one field; other wires are
             divided after 64 bits.
     """

@@ -68,7 +68,6 @@ class Cell:
     """A cell of a netlist.
 
     Args:
-        name: instance name.
         kind: its function.
         nets: the net at each pin.
     """

@@ -66,7 +66,6 @@ class PinReader:
         """Yield the bits of ``valid`` and of each field; fields of a lane that the mask omits are 0.
 
         Args:
-            stream: the stream.
             noted: fields whose unknown bits are recorded.
         """
         valid = self._read(stream.wire("valid"))

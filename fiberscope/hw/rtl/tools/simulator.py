@@ -57,7 +57,6 @@ class Simulator(ABC):
 
         Args:
             sources: Verilog files.
-            module: the module.
             folder: folder of compiled files.
 
         Raises:

@@ -200,9 +200,6 @@ class VerilatedModule:
 class VerilatedBackend:
     """An instance of a verilated module, after reset; see ``fiberscope.hw.rtl.kit.backend.Backend``.
 
-    Args:
-        module: the module.
-
     Raises:
         SimulationError: in a cycle, if the module calls ``$fatal``, ``$stop`` or ``$finish``.
     """

@@ -33,7 +33,6 @@ class MapperResult:
 
     Args:
         case: the design.
-        best_mapping: the best mapping.
         outcome: its costs, and statistics of the search.
         metrics: the metrics of the search.
     """

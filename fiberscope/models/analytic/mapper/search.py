@@ -59,8 +59,6 @@ def evaluate(design: Design, mappings: Mappings, metrics: Sequence[str]) -> Outc
     """Evaluate mappings; those with too many instances or too large tiles are rejected without statistics.
 
     Args:
-        design: the design.
-        mappings: the mappings.
         metrics: names in ``METRICS``, at least one; each further metric breaks ties of those before.
     """
     faults = [
@@ -199,7 +197,6 @@ def evaluate_chunks(
     """Yield the outcomes of chunks in order.
 
     Args:
-        design: the design.
         chunks: the mappings.
         metrics: names in ``METRICS``; each further metric breaks ties of those before.
         limits: limits; only ``points`` counts here.

@@ -157,7 +157,6 @@ class Blocks:
         """Add a reducer of each fiber of values, and return its output.
 
         Args:
-            values: the values.
             outer: coordinates of the loop around the fibers, which distinguish an empty fiber from no fiber;
                 None without such a loop.
             empty: result of an empty fiber: ``keep`` for 0, ``mark`` for N.

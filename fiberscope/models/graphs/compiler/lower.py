@@ -220,7 +220,6 @@ def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | TermSum], 
 
     Args:
         blocks: builder of the graph's blocks.
-        term: the term.
         wire_of: returns the values of an operand or sum that is already computed; None to load an operand.
     """
     if not isinstance(term, Function):

@@ -32,7 +32,6 @@ class Operand:
     """An operand: an access of a tensor in the expression.
 
     Args:
-        access: the access.
         format: format of the tensor.
         references: stream of references to the positions that the loops have reached; None at the root.
         is_certain: whether the references are never N.
@@ -76,7 +75,6 @@ class Function:
 
     Args:
         name: name of the function in expressions.
-        terms: the terms.
         constant: the number that is the other operand; None if there is none.
         is_constant_first: whether the number is the first operand.
         where, counted: fields of the ``Call`` from which the function was made.
@@ -101,7 +99,6 @@ class TermSum:
 
     Args:
         variables: index variables over which the term is summed.
-        term: the term.
     """
 
     variables: tuple[str, ...]
@@ -129,7 +126,6 @@ def term_of(expression: Expression, formats: Mapping[str, Format]) -> Term:
     """Return an expression as a term, with functions of numbers evaluated.
 
     Args:
-        expression: the expression.
         formats: formats of the tensors, by name.
 
     Raises:
@@ -252,7 +248,6 @@ def is_full(iteration: Iteration, variable: str) -> bool:
     """Return whether an iteration always has all coordinates; False if a dense operand may be missing.
 
     Args:
-        iteration: the iteration.
         variable: index variable of the loop.
     """
     if isinstance(iteration, Scan):

@@ -102,7 +102,6 @@ class LevelFormat(ABC):
         """Return the bytes of a level in each tile; 0 for a level that stores no coordinates.
 
         Args:
-            level: the level.
             fibers: number of fibers of each tile.
             children: number of children of these fibers.
             sizes: bytes of coordinates and values.

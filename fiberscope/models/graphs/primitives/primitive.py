@@ -268,7 +268,6 @@ class Primitive:
 
         Args:
             graph: the graph of the node.
-            node: the node.
             faults: collects the faults; the method does not raise.
         """
 
@@ -301,7 +300,6 @@ class Primitive:
         """Return the loop nests of the outputs by port; the key ``""`` stands for all other outputs.
 
         Args:
-            node: the node.
             inputs: loop nest of the stream into each connected input, by port.
             faults: collects a fault if the depths of the inputs do not match.
         """
@@ -338,7 +336,6 @@ class Primitive:
 
         Args:
             walk: the estimate; the method may also set ``work`` and ``bits`` of the node.
-            node: the node.
             inputs: expected stream into each connected input, by port, without skip streams.
 
         Raises:
@@ -355,7 +352,6 @@ class Primitive:
 
         Args:
             name: name of the block.
-            node: the node.
             context: the graph, the stored tensors and the settings of the blocks.
 
         Raises:

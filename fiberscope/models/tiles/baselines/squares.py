@@ -48,7 +48,6 @@ class Squares:
     """The square tiles of a kernel's inputs, by side.
 
     Args:
-        kernel: the kernel.
         tensors: by name, with their ranks as the kernel writes them.
         capacity: of each operand's buffer, in the metric's unit.
         metric: the metric of the size of tiles.
