@@ -218,8 +218,8 @@ LONGEST = 6000  # characters of an output that are kept
 def _without_what_varies(text: str) -> str:
     """Return the text without folders, digests, versions, times and speeds."""
     text = text.replace(str(Path().resolve()), ".").replace(str(ROOT), "ROOT")
-    text = re.sub(r"fiberscope: warning: Port .*\n.*\n.*\n", "", text)
-    text = re.sub(r"^Host .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"fiberscope: warning: (Port .*\n.*\n.*|overflow encountered .*)\n", "", text)
+    text = re.sub(r"^Host .*\n( {12}.*\n)*", "", text, flags=re.MULTILINE)  # with a note if not compiled
     text = re.sub(r"\d+\.\d+\.\d+\+\w+", "1.2.3", text)
     text = re.sub(r"\b(?=\d*[a-f])[0-9a-f]{8,64}\b", "digest", text)
     return re.sub(r"\b\d+(\.\d+)? s\b", "1 s", text)[:LONGEST]
