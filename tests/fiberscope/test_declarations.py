@@ -1,5 +1,6 @@
 """C types that the compiler derives: one example of each construct, and its declarations by hand."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -7,9 +8,11 @@ import pytest
 
 from fiberscope.compiler import handwritten_pxd
 from fiberscope.compiler.declarations import Generator
+from fiberscope.compiler.methods import result_type
 from fiberscope.compiler.module_dependencies import compiled_imports
 from fiberscope.compiler.modules import Modules
 from fiberscope.compiler.pxd_text import generate_pxd
+from fiberscope.compiler.types import Types
 
 HELPERS = """WIDTH = 2 ** 4
 _SHARE = 0.5
@@ -310,6 +313,18 @@ def test_each_construct_has_its_type(modules: Modules, name: str) -> None:
     module = modules.find(name)
     assert module is not None
     assert shortened(generate_pxd(modules, module)) == TYPES[name]
+
+
+@pytest.mark.parametrize(
+    ("returns", "ctype"),
+    [("None", "int"), ('"Base"', "Base"), ("Base", "Base"), ("float", "double"), ("str", "")],
+)
+def test_only_none_is_no_result(modules: Modules, returns: str, ctype: str) -> None:
+    module = modules.find("base")
+    assert module is not None
+    function = ast.parse(f"def run(self) -> {returns}: pass").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    assert result_type(Types(modules, module, Generator(modules)), function, set()) == ctype
 
 
 def test_what_is_read_of_a_handwritten_file_is_what_is_written(modules: Modules) -> None:

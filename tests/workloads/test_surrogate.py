@@ -7,6 +7,7 @@ from class_tables import MULTIPLIES, PRODUCT_NONZEROS, SYMMETRIC, TABLES, profil
 from fiberscope.workloads import WorkloadError, load, lookup
 from fiberscope.workloads.locality import product_nonzeros, profile_of, with_locality
 from fiberscope.workloads.profile import measure_profile, profiles
+from fiberscope.workloads.registry import Entry
 from fiberscope.workloads.surrogate import draw_matrix, surrogate
 
 MEASURED = sorted(set(TABLES) - set(SYMMETRIC))
@@ -151,3 +152,29 @@ def test_small_registry_rows(name):
     entry = lookup(name)
     matrix, _ = surrogate(entry)
     assert (matrix.shape, matrix.nnz) == (entry.shape, entry.nonzeros)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "nonzeros", "form"),
+    [
+        *(
+            (f"{mesh} problem", (40, 40), 200, "banded")
+            for mesh in ("2D/3D", "structural", "fluid", "acoustics")
+        ),
+        ("model reduction problem", (40, 40), 200, "banded"),
+        ("fluid problem", (40, 50), 100, "uniform"),
+        ("directed graph", (40, 50), 100, "power law"),  # the fullest: 5 % of 2,000 places
+        ("directed graph", (40, 50), 101, "uniform"),
+        ("road network", (40, 40), 50, "power law"),
+        ("linear programming problem", (40, 40), 50, "uniform"),
+    ],
+)
+def test_the_kind_of_a_matrix_without_a_profile_chooses_its_form(kind, shape, nonzeros, form):
+    entry = Entry(name="none", collection="other", shape=shape, nonzeros=nonzeros, kind=kind, source="a test")
+    for approximate, rounded in ((False, ""), (True, " (rounded in its source)")):
+        matrix, text = surrogate(entry.model_copy(update={"approximate": approximate}))
+        assert text == f"{form}; only shape and nonzeros{rounded} match"
+        assert (matrix.shape, matrix.nnz) == (shape, nonzeros)
+    if form == "banded":
+        rows, columns = matrix.nonzero()
+        assert abs(rows - columns).max() <= 10  # a band of 2 * 10 places a row is four times the nonzeros
