@@ -75,6 +75,6 @@ def test_the_oldest_request_is_the_oldest_in_time_whatever_the_clocks(slow_since
         kernel.connect(requester, f"requests[{place}]", holder, "requests", capacity=1)
         kernel.connect(holder, "replies", requester, f"replies[{place}]", capacity=1)
     kernel.step()
-    chain = WaitChains(kernel).chain(requester, 100)
+    chain = WaitChains(kernel).find_chain(requester, 100)
     assert f"for the read of {oldest:#x}, the oldest of 2" in chain[0].text
     assert chain[1].since == (20 if oldest == 0xA else 4 * slow_since)
