@@ -48,9 +48,9 @@ def test_of_more_factors_the_first_are_multiplied_first(factors: list[str]) -> N
         ("A X", "'A X' is no product"),
         ("Y = A + X", "'Y = A + X' is no product"),
         ("Y = A X = W", "is no product"),
-        ("Y = A X; Y = Y W", "Y is made twice"),
+        ("Y = A X; Y = Y W", "Y is defined twice"),
         ("Z = Y W; Y = A X", "Y is used before it is defined, in Y = A X"),
-        ("A = A X", "A is used before it is made"),
+        ("A = A X", "A is used before it is defined"),
     ],
 )
 def test_what_is_no_chain_costs_a_line(text: str, told: str) -> None:

@@ -116,7 +116,7 @@ def test_a_study_has_machines_with_settings_and_parts_of_their_own(folder: Path)
         ("parts", "part", "study.yaml:3:38: there is no machines.1.part; did you mean parts?"),
         ("merger:", "mergr:", "study.yaml:3:5: gamma has no part mergr to replace; did you mean merger?"),
         ("memory.channels: [4", "pe.count: [4", "study.yaml:6:19: pe.count is swept over, and gamma-8 sets"),
-        ("workloads", "accelerator: gamma\nworkloads", "machines and accelerator are both there"),
+        ("workloads", "accelerator: gamma\nworkloads", "machines and accelerator are both given"),
     ],
 )
 def test_a_fault_of_a_machine_of_a_study_has_its_place(

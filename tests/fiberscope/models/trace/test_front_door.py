@@ -190,10 +190,10 @@ def test_shortest_paths_until_nothing_is_active(name: str) -> None:
         ("gamma a.mtx b.mtx --set pe=4", "--set: pe is a section; set "),
         ("extensor a.mtx b.mtx --set K1=many", "--set: K1 is many; it should be a number"),
         ("gamma --show loops", "--show loops: there is no such view; did you mean "),
-        ("gamma a.mtx b.mtx -o x.svg", "--output is of the picture that --show spacetime draws"),
+        ("gamma a.mtx b.mtx -o x.svg", "--output names the picture that --show spacetime draws"),
         (
             "gamma a.mtx b.mtx --show traffic -o x.svg",
-            "--output is of the picture that --show spacetime draws",
+            "--output names the picture that --show spacetime draws",
         ),
         ("gamma --show blocks --json out.json", "--show blocks runs no model; leave --json out"),
         ("gamma --show loopnest --product p.npz", "--show loopnest runs no model; leave --product out"),
