@@ -135,7 +135,7 @@ def check_sampled(
         "a comparison of values only": options.values_only,
         **further_requests,
     }
-    reason = "needs a whole run, and a sampled one is of windows; leave one of them out"
+    reason = "needs a whole run, but a sampled run simulates windows; leave one of them out"
     for name in (name for name, value in full_run_options.items() if value):
         raise InputError(f"{name} {reason}")
     has_single_window = options.sample is not None and options.sample.window is not None
