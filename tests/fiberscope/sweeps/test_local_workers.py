@@ -1,5 +1,6 @@
 """The workers that a sweep starts on this computer: who can talk to them, and what they need to start."""
 
+import io
 import ipaddress
 import json
 import resource
@@ -20,6 +21,7 @@ import fiberscope
 from fiberscope.base.errors import InputError
 from fiberscope.base.processes import StartError, check_processes
 from fiberscope.explore.sweeps.clusters import _with_tls
+from fiberscope.explore.sweeps.local_workers import _ErrorOutput
 
 SEARCHED = ["--minimise", "cycles", "--over", "space.yaml", "--points", "2"]
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("suite", "search")]
@@ -170,3 +172,15 @@ def test_a_process_for_points_that_cannot_start_ends_the_sweep(
     monkeypatch.setattr("fiberscope.explore.sweeps.point_process._THREAD", type("Fresh", (), {})())
     with pytest.raises(InputError, match="exit code 3"):
         fiberscope.sweep("gamma", small, scheduler=scheduler, progress=False)
+
+
+@pytest.mark.parametrize(("is_silent", "printed"), [(False, "first\nsecond \\xff\n"), (True, "")])
+def test_errors_of_the_start_are_printed_when_all_workers_have_started(
+    is_silent: bool, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    errors = _ErrorOutput(io.BytesIO(b"first\nsecond \xff\n"))
+    assert (errors.last_line(), capsys.readouterr().err) == ("second \ufffd", "")
+    if is_silent:
+        errors.silence()
+    errors.start_forwarding()
+    assert capsys.readouterr().err == printed
