@@ -213,5 +213,5 @@ def test_a_channel_with_a_port_of_the_same_name_at_both_ends_is_one_channel():
         kernel.connect(sender, "link", kernel.add(Receiver(f"way{way}.receiver")), "link", capacity=1)
     kernel.build()
     assert find_channel(kernel, "way0.*.link") is kernel.wiring.connections[0].channel
-    with pytest.raises(SimulationError, match=r"means 2 channels, way0\.\S+ and way1\.\S+ among them"):
+    with pytest.raises(SimulationError, match=r"matches 2 channels, way0\.\S+ and way1\.\S+ among them"):
         find_channel(kernel, "*.link")
