@@ -68,10 +68,12 @@ def regor(parameters: RegorParameters, streams: Streams) -> None:
     for first in range(0, len(rows.entering), parameters.words):
         vector = rows.entering[first : first + parameters.words]
         column = vector[0]["control"]
+        # A column after a row starts a new slice, without the columns before. A row leaves the OR unchanged.
         known = [
             pyrtl.select(column, unless(filtered, before) | lane["coordinate"], before)
             for before, lane in zip(known, vector, strict=True)
         ]
+        # The mask of a column contains the column itself; ``pass_out`` then sends columns as zeros.
         kept += [
             {**lane, "coordinate": lane["coordinate"] & mask}
             for lane, mask in zip(vector, known, strict=True)
@@ -134,6 +136,7 @@ def prefix_popcount(parameters: PrefixPopcountParameters, streams: Streams) -> N
         }
         for lane in rows.entering
     ]
+    # The first level is empty: it stands for the stage that counts ones. The last stage adds the offset.
     for stage, level in enumerate(((), *network(form, lanes))):
         row = added(row, level)
         row = rows.stage(stage, row) if registers else row

@@ -70,8 +70,8 @@ class Shape:
 class CounterMemory:
     """One synchronous memory for each bank. The output registers of the memories are outside (``Sram.look``).
 
-    A register bit for each entry of a bank says whether the entry was ever written. An entry that was not
-    reads as zeros; the first write to one of its parts clears the others.
+    A register bit for each entry of a bank says whether the entry was ever written. Before that, the entry
+    reads as zeros; the first write to one of its parts clears its other parts.
 
     Order of calls: ``look_at`` once, then ``shown`` and ``parts``; any number of ``write``, ``store`` and
     ``clear``; ``finish`` once, at the end.
@@ -85,10 +85,15 @@ class CounterMemory:
         self._valid: list[Signal] = [
             pyrtl.Register(shape.entries, f"known_{b:02}") for b in range(shape.banks)
         ]
+        # For each bank, the arguments of its calls of ``write``; ``finish`` combines them.
         self._writes: list[list[tuple[Signal, list[Signal], list[Signal]]]] = [[] for _ in self._banks]
 
     def look_at(self, entries: list[Signal]) -> None:
-        """Read an entry of each bank, given by its number."""
+        """Read an entry of each bank.
+
+        Args:
+            entries: for each bank, the number of its entry.
+        """
         self._shown = [
             [unless(~self._is_known(b, entry), part) for part in bank.look(entry)]
             for b, (bank, entry) in enumerate(zip(self._banks, entries, strict=True))
@@ -124,6 +129,7 @@ class CounterMemory:
             counts: for each lane, its new counter.
         """
         for bank in range(self.shape.banks):
+            # Lane l is in bank l modulo the number of banks, and its part is l divided by this number.
             mine = slice(bank, None, self.shape.banks)
             self.write(bank, entry, enables[mine], counts[mine])
 
@@ -132,7 +138,7 @@ class CounterMemory:
         self.store(entry, enables, [pyrtl.Const(0, self.shape.bits)] * len(enables))
 
     def finish(self) -> None:
-        """Create the write ports, after all calls that write."""
+        """Create the write ports, after all calls that write, of which each bank needs at least one."""
         for bank in range(self.shape.banks):
             self._join(bank)
 
@@ -154,6 +160,7 @@ class CounterMemory:
                     or_, [unless(~flag, count) for flag, count in zip(wanted, counts_of_writes, strict=True)]
                 )
             )
+            # The first write to an entry writes all parts; the gated count of a part without a write is 0.
             enables.append(reduce(or_, wanted) | (writes & ~is_known))
         self._banks[bank].write(entry, counts, enables)
         number = decoded(entry, self.shape.entries)

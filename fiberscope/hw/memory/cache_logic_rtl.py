@@ -75,6 +75,7 @@ def design(parameters: BankParameters, streams: Streams) -> None:
 def _take_line(bank: Bank) -> None:
     """Take a line from memory, if no other line is being answered or its miss ends in this cycle."""
     arrivals, replies = bank.streams.inputs["memory_replies"], bank.streams.outputs["replies"]
+    # The low bits of the tag are the number of the miss, which the line read carried to memory.
     miss = arrivals.fields["coordinate"][: index_bits(bank.parameters.misses)]
     arrivals.accept(bank.table.take_line(miss, arrivals.valid, replies.ready))
     if bank.lines:
@@ -82,7 +83,11 @@ def _take_line(bank: Bank) -> None:
 
 
 def _look_up(bank: Bank, head: InputStream) -> LookedUpRequest:
-    """Take the request at the head, unless all ways of its set are in flight, and read the set."""
+    """Take the request at the head, unless all ways of its set are in flight, and read the set.
+
+    With all ways in flight, a miss would have no victim. No other request enters the set until this one is
+    decided, so that its flags miss no line in flight.
+    """
     parameters, stages, fields = bank.parameters, bank.stages, head.fields
     sets = Sets(parameters.banks, parameters.sets, parameters.hashed)
     set_index = alias("set_index", set_of(_line(bank, fields["reference"]), sets))
@@ -168,6 +173,7 @@ def _read_line(
     """Read the requested line from the data array, or the victim if it has to be written back."""
     if bank.lines:
         hit_way = number_of(compared.hits)
+        # A consumed line gets no place, and a write that is passed on allocates none: the victim stays.
         evicts = victim.leaves_dirty & ~operation.consume & ~operation.through
         way = pyrtl.select(present, hit_way, victim.way)
         bank.lines.read(way, pyrtl.select(present, operation.waits, evicts), hit_way)
@@ -213,11 +219,13 @@ def _wishes(bank: Bank, chosen: LastStageRequest) -> RequiredActions:
     waits = alias("may_wait", operation.waits & table.can_wait)
     # The targets of a line that arrives are read in this cycle, so that another one would come too late
     can_join = ~table.comes(bank.streams.inputs["memory_replies"].valid, chosen.brings)
+    # While its line is under way, a write needs no action yet: it stalls until the line is present
     here = chosen.present & ~under_way & ~operation.through
     allocates = alias("allocates", turn & operation.write & ~chosen.present)
     asks = alias("asks", turn & ~chosen.present & table.available & (operation.fetch | waits))
     # A line to consume gets no place, so that its victim, which is never used, need not be written back
     return RequiredActions(
+        # A fetch does not wait for its line, so that it can join even if the line comes in this cycle.
         joins=alias("joins", turn & under_way & (operation.fetch | (waits & can_join))),
         hits=alias("hits", turn & here),
         allocates=allocates,
@@ -233,6 +241,7 @@ def _send(bank: Bank, chosen: LastStageRequest, wish: RequiredActions) -> Comple
     replies, memory, behind = (streams.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
     replying = alias("replying", (wish.hits & ~operation.fetch) | wish.allocates)
     evicting = alias("evicting", wish.allocates & wish.writes_back)
+        # The reply and the write-back leave in the same cycle: each waits for space for the other.
     room_to_reply = alias("room_to_reply", replies.ready & (~evicting | memory.ready))
     room_to_ask = alias("room_to_ask", memory.ready & (~wish.writes_back | behind.ready))
     answers = alias("answers", bank.table.answering & bank.table.waiting)
@@ -246,6 +255,7 @@ def _send(bank: Bank, chosen: LastStageRequest, wish: RequiredActions) -> Comple
     asked = alias("asked", wish.asks & room_to_ask)
     allocated = alias("allocated", wish.allocates & room_to_reply)
     return CompletedActions(
+        # A fetch of a present line sends nothing, so that it needs no space.
         hit=alias("hit", wish.hits & (replies.ready | operation.fetch)),
         allocated=allocated,
         asked=asked,
@@ -288,6 +298,7 @@ def _send_to_memory(bank: Bank, chosen: LastStageRequest, wish: RequiredActions,
         | (wish.asks & (~wish.writes_back | behind.ready)),
         port.token(
             pyrtl.select(asks_alone, port.operation(READ), port.operation(WRITE)),
+            # Memory does not reply to a write, so that the number in its tag has no use
             port.tag(parameters.port, pyrtl.select(asks_alone, miss, pyrtl.Const(0, PORT_SHIFT))),
             pyrtl.select(asks_alone, asked, written),
             lines and pyrtl.select(wish.passes, lines.entering_line, lines.victim),

@@ -39,12 +39,14 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
 
-LARGEST_EXPONENT = 709.782712893384  # the natural logarithm of the largest number
+LARGEST_EXPONENT = 709.782712893384  # logarithm of the largest double; ``math.exp`` of more raises an error
 NEITHER = -1  # value of ``kept_operand``: no operand's stop is kept
 
 
 class Arithmetic(StreamBlock):
     """Base of the ALUs. A real operation without a real result gives an infinity or NaN, as in IEEE 754.
+
+    Exceptions: the sign of a zero divisor is ignored, and without ``fills`` a quotient by 0 is 0.
 
     An operand is *present* if its token is a value that is not marked ``ABSENT``. The result of an operation
     is present if its operands suffice: all of them with ``needs_all`` (a product or a take), else any of
@@ -80,7 +82,7 @@ class Arithmetic(StreamBlock):
         self.absent = 0  # C: public
 
     def send(self, payload: int, result: float, is_present: bool, other_is_present: bool) -> None:
-        """Send a result; mark it as absent if the operands that are present do not suffice.
+        """Send a result; mark it as absent, and count it, if the operands that are present do not suffice.
 
         Args:
             payload: coordinate word of the token, which marks integers (Q13).
@@ -125,6 +127,7 @@ def operate(code: int, value: float, operand: float, value_type: ValueType) -> f
     if code == SUBTRACT:
         return value_type.add(value, -operand)
     if code == MINIMUM:
+        # Both comparisons are false only if an operand is NaN.
         return value if value <= operand else operand if operand < value else _nan_operand(value, operand)
     if code == MAXIMUM:
         return value if value >= operand else operand if operand > value else _nan_operand(value, operand)
@@ -132,6 +135,7 @@ def operate(code: int, value: float, operand: float, value_type: ValueType) -> f
         return value if code == FIRST else operand
     if code in (OR, AND, DIFFERS, LESS):
         return 1.0 if _is_true(code, value, operand) else 0.0
+    # The results above are rounded already, or are operands, 0 or 1, which every type holds.
     return value_type.round_value(_quotient(value, operand) if code == DIVIDE else _function(code, value))
 
 
@@ -151,6 +155,7 @@ def _is_true(code: int, value: float, operand: float) -> bool:  # C: cdef
 
 def _quotient(dividend: float, divisor: float) -> float:  # C: cdef
     """Return a quotient; by 0 it is an infinity, or NaN if the dividend is 0 or NaN."""
+        # Python raises an error for a quotient by 0 only; a quotient that is too large is an infinity.
     if divisor != 0.0:
         return dividend / divisor
     return math.copysign(math.inf, dividend) if abs(dividend) > 0.0 else math.nan
@@ -165,9 +170,11 @@ def _function(code: int, operand: float) -> float:  # C: cdef
     if code == SQUARE:
         return operand * operand
     if code == EXP:
+        # A NaN is not above the limit, and ``math.exp`` returns it.
         return math.inf if operand > LARGEST_EXPONENT else math.exp(operand)
     if code == SQRT:
         return math.sqrt(operand) if operand >= 0.0 else math.nan
+        # ``math.sin`` and ``math.cos`` raise an error for an infinity.
     if not math.isfinite(operand):
         return math.nan
     return math.sin(operand) if code == SIN else math.cos(operand)
@@ -194,7 +201,7 @@ class Alu(Arithmetic):
     Args:
         operation: a key of ``BINARY``, such as ``"mul"``; ``"take"`` gives the second operand where both
             are present.
-        negate: whether to negate the first and the second operand before the operation.
+        negate: whether to negate the values of the first and of the second operand before the operation.
         quirks: see ``StreamBlock``.
 
     Raises:
@@ -218,6 +225,7 @@ class Alu(Arithmetic):
         super().__init__(name, operation, BINARY, quirks)
         self.sign_a = -1.0 if negate[0] else 1.0
         self.sign_b = -1.0 if negate[1] else 1.0
+        # A quotient is a float in the public simulator, even if both operands are integers.
         self.knows_integers = bool(quirks & Q13) and self.code != DIVIDE
         self.kept_operand = NEITHER  # operand whose stop met an integer and was kept (Q13), or ``NEITHER``
         self.kept_level = 0
@@ -259,6 +267,7 @@ class Alu(Arithmetic):
         """Send the result of the heads, which are values or N; their signs are applied first."""
         a = self.a.value() * self.sign_a if kind_a == DATA else self.empty
         b = self.b.value() * self.sign_b if kind_b == DATA else self.empty
+        # The coordinate words are marks: a result is an integer only if both operands are; of an N it is 0.
         integers = self.a.coordinate() & self.b.coordinate() if self.knows_integers else 0
         is_present = kind_a == DATA and self.a.reference() != ABSENT
         other_is_present = kind_b == DATA and self.b.reference() != ABSENT
@@ -282,6 +291,7 @@ class Alu(Arithmetic):
 
     def _meet_stop(self, kind_a: int, kind_b: int, now: int) -> int:
         """Send an integer that meets a stop, and keep the stop; without Q13 this is an error."""
+        # If neither token is a stop, the operands do not fit each other, and the test below refuses them.
         stopped = 0 if kind_a == STOP else 1
         number: Channel = self.b if stopped == 0 else self.a
         integer = number.control() == DATA and number.coordinate() == INTEGER
@@ -291,6 +301,7 @@ class Alu(Arithmetic):
                 self._token_text(self.b, self.kept_operand == 1),
                 now,
             )
+        # ``_pop_heads`` pops the stop, or forgets the kept stop, so that the level is read before.
         level = self.kept_level if self.kept_operand == stopped else self._stop_level(stopped)
         self.out_val.push(DATA, INTEGER, 0.0 if self.code == MULTIPLY else number.value())
         self._pop_heads()
@@ -364,6 +375,7 @@ class UnaryAlu(Arithmetic):
         kind = source.control()
         if kind in (DATA, EMPTY):
             value = source.value() if kind == DATA else self.empty
+            # The constant is always present. Without a constant, the presence of the value decides alone.
             is_present = kind == DATA and source.reference() != ABSENT
             self.send(0, self._computed(value), is_present, is_present if self.without_constant else True)
         else:
@@ -376,5 +388,6 @@ class UnaryAlu(Arithmetic):
 
         Without a constant, the second operand is 0. Only ``relu`` uses it, as the maximum of a value and 0.
         """
+        # The machine sets ``value_type`` after the constructor, so that the constant is rounded only here.
         constant = self.value_type.round_value(self.constant)
         return self.compute(constant, value) if self.constant_first else self.compute(value, constant)

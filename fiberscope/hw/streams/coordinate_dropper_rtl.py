@@ -54,9 +54,11 @@ def design(_parameters: CoordinateDropperParameters, streams: Streams) -> None:
     Registers hold the outer token that waits for its inner fiber, whether this fiber has an element, and
     the last inner token. An outer stop after a coordinate leaves alone. An outer stop after a stop, or at
     the start, is paired with an inner stop.
+    The coordinate leaves with the stop of its fiber, an inner token when the next one arrives.
     """
     inner = Head.from_stream(streams.inputs["in_inner"])
     last = _LastInnerToken(streams, tokens.room_in(streams))
+    # After the inner done has arrived, only this done is still to leave.
     room = alias("goes_on", last.room & ~last.head.is_done)
     holds: Signal = pyrtl.Register(1, "holds")
     seen: Signal = pyrtl.Register(1, "seen")
@@ -65,9 +67,12 @@ def design(_parameters: CoordinateDropperParameters, streams: Streams) -> None:
     outer, now = _outer(streams, holds, takes)
     takes <<= room & ~holds & outer.shown
 
+    # A stop that ends a fiber with coordinates was preceded by the inner stop of its last coordinate, whose
+    # level covers it. A stop that ends an empty outer fiber has an inner stop of its own.
     alone = alias("alone", takes & outer.is_control & behind_data)
     passes = alias("passes", room & now.shown & ~alone & inner.shown)
     ends = alias("ends", passes & inner.is_control)
+    # In the cycle in which an outer token is popped, ``seen`` still belongs to the fiber before.
     has_data = alias("has_data", seen & holds)
     streams.inputs["in_outer"].accept(takes)
     streams.inputs["in_inner"].accept(passes)
@@ -146,6 +151,7 @@ class CoordinateDropperAdapter(StreamAdapter):
 
     def counters(self) -> dict[str, int]:
         """Return the number of dropped coordinates, and the tokens of the outputs."""
+        # A coordinate that still waits for the end of its fiber is neither dropped nor sent.
         ended = self.moved["in_outer", DATA] - (self._waits and self._behind_data)
         return {"dropped": ended - self.moved["out_outer[0]", DATA]} | super().counters()
 

@@ -59,7 +59,10 @@ CLASSES: Mapping[type, int] = {
 
 
 def can_fuse(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> bool:
-    """Return whether the records have room for a chain, and the channels inside the chain have bounds.
+    """Return whether ``FusedChain`` can replace a chain.
+
+    The chain needs at least two blocks, at most one ``TaskEnd``, records with room for all streams, and a
+    bound of each channel between its blocks that does not end at a ``TaskEnd``.
 
     Args:
         blocks: a ``FiberPairs``, and blocks of the classes in ``CLASSES`` that it feeds.
@@ -68,6 +71,7 @@ def can_fuse(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> bool:
     names = {block.name for block in blocks}
     inputs = Counter(link.consumer.component.name for link in links)
     outputs = Counter(link.producer.component.name for link in links)
+    # A channel without a bound may hold any number of tokens; only a ``TaskEnd`` pops each at its arrival.
     has_bounds = all(
         link.channel.bounded or isinstance(link.consumer.component, TaskEnd)
         for link in links
@@ -94,16 +98,19 @@ def lay_out(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> tuple[array
         ``TaskEnd`` reports, 0 for none.
     """
     numbers = {block.name: number for number, block in enumerate(blocks)}
+    # Blocks come first, so that no channel has the record 0, which means "none" in the links of channels.
     words = array("q", bytes(8 * BLOCK * len(blocks)))
     sinks: list[Channel] = []
-    records: dict[int, int] = {}
+    records: dict[int, int] = {}  # first word of each channel's record, by the identity of the channel
     for link in links:
         writer = numbers.get(link.producer.component.name)
         if writer is not None:
             records[id(link.channel)] = len(words)
             sink = len(sinks) if link.consumer.component.name not in numbers else -1
+            # The simulator's own channel replaces the ring of a channel to a component outside.
             sinks += [link.channel] if sink >= 0 else []
             _append_channel(words, link.channel, BLOCK * writer, sink)
+    # The channels form a linked list, which ends with 0.
     starts = [*records.values(), 0]
     for record, following in pairwise(starts):
         words[record + FOLLOWING] = following
@@ -116,6 +123,7 @@ def lay_out(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> tuple[array
 def _append_channel(words: array[int], channel: Channel, writer: int, sink: int) -> None:
     """Append the record of a channel, and its ring unless it leads out of the chain."""
     record = array("q", bytes(8 * CHANNEL))
+    # A ring has a power of two of slots, so that ``MASK`` gives the slot of a token number.
     slots = 1 << (channel.capacity - 1).bit_length() if channel.bounded else UNBOUNDED_SLOTS
     record[CAPACITY] = channel.capacity if channel.bounded else MAX_TIME
     record[SLOTS] = len(words) + CHANNEL
@@ -136,6 +144,7 @@ def _fill_block(words: array[int], block: StreamBlock, number: int, records: Map
     words[record + DUE] = MAX_TIME
     words[record + STATE] = IDLE
     words[record + LAST] = words[record + FIRST_INPUT] = -1
+    # The first block's inputs come from components outside, and have no records.
     inputs = [records[id(channel)] for channel in block.inputs if id(channel) in records]
     words[record + INPUTS] = len(inputs)
     words[record + OUTPUTS] = len(block.streams)

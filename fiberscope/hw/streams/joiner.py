@@ -84,15 +84,18 @@ class Joiner(StreamBlock):
         for channels, port in ((self.in_crd, "in_crd"), (self.in_ref, "in_ref")):
             if len(channels) != self.ways:
                 raise SimulationError(f"{self.name} has {self.ways} operands, but {len(channels)} {port}")
+        # The first stream is ``out_crd``. A subclass can declare further outputs after the references.
         self.out_refs = self.streams[1 : 1 + self.ways]
 
     def update(self, now: int) -> int:
         """Compare the heads, if all are visible."""
         missing = self._missing()
         if missing is not None:
+            # No further heads follow done, so that with Q2 done cannot wait for the next heads.
             if self.looks_ahead and self.ends_alone():
                 return self.send_done(now)
             return self.wait_input(missing)
+        # With Q2, ``advance`` loaded the heads when it popped the heads before them.
         if not self.looks_ahead:
             for operand in range(self.ways):
                 self._load_head(operand, now)
@@ -131,7 +134,7 @@ class Joiner(StreamBlock):
         return None
 
     def _load_head(self, operand: int, now: int) -> None:
-        """Load the head of this operand as the next one to compare."""
+        """Load the head of this operand as the next one to compare; refuse an N that is not accepted."""
         crd, ref = inline.channel(self.in_crd[operand]), inline.channel(self.in_ref[operand])
         kind, payload = crd.control(), crd.coordinate()
         if kind == DATA:
@@ -148,7 +151,7 @@ class Joiner(StreamBlock):
         self.references[operand] = ref.coordinate()
 
     def advance(self, operand: int, now: int) -> None:  # C: cdef
-        """Pop the head of this operand; with Q2 it is loaded into the registers and compared next."""
+        """Pop the head of this operand; with Q2, load it into the registers, to compare it next."""
         if self.looks_ahead:
             self._load_head(operand, now)
         inline.channel(self.in_crd[operand]).pop()
@@ -201,14 +204,22 @@ class Joiner(StreamBlock):
             self.send_reference(operand)
 
     def send_done(self, now: int) -> int:  # C: cdef
-        """Send done on all outputs except skips, and return the state; without Q2, also pop the heads."""
+        """Send done on all outputs except skips, and return the state; without Q2, also pop the heads.
+
+        With Q2, done was popped when it was loaded into the registers.
+        """
         self.send_control(DONE, 0)
         if not self.looks_ahead:
             self.advance_all(now)
         return self.finish(now)
 
     def check_stops(self, lowest: int, now: int) -> None:  # C: cdef
-        """Raise an error if the heads differ and all are stops or done; with Q11 that is allowed."""
+        """Raise an error if all heads are stops or done; with Q11, return instead.
+
+        Args:
+            lowest: smallest key of the heads, which must differ.
+            now: current cycle.
+        """
         if lowest >= STOP_KEY and not self.quirks & Q11:
             self.refuse(now, "the operands' fibers end at different levels")
 

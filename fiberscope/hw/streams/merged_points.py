@@ -22,7 +22,8 @@ class MergedPoints(StreamBlock):
     fiber goes into the store, and ``partials`` announces when it is complete. The last fiber of a task
     leaves as points: for each element, its coordinate leaves on ``out_outer``, the coordinate of its list
     on ``out_inner``, its value on ``out_val``, and the references that travel along with the list on
-    ``out_carried0`` and so on. A stop of level 1 ends a task, since its points form a fiber.
+    ``out_carried0`` and so on. A stop of level 1 ends a task, since its points form a fiber. The done of
+    ``groups`` leaves on all of these streams.
 
     Timing: one element or stop per cycle.
 
@@ -78,6 +79,7 @@ class MergedPoints(StreamBlock):
             return self.finish(now)
         if not self.merged.can_pop():
             return self.wait_input(self.merged)
+        # The destination stays at the head of ``groups`` until the stop of its fiber.
         area, ends = self.groups.coordinate(), self.merged.control() != DATA
         if area == POINTS:
             self._send(ends)
@@ -98,6 +100,7 @@ class MergedPoints(StreamBlock):
         self.out_outer.push(DATA, self.merged.coordinate())
         self.out_inner.push(DATA, self.table.coordinates.integer(source))
         self.out_val.push(DATA, 0, self.merged.value())
+        # The first three streams are ``out_outer``, ``out_inner`` and ``out_val``; ``partials`` is no stream.
         for index in range(self.carried_count):
             references: Growing = self.table.carried[index]
             stream: OutputStream = self.streams[3 + index]

@@ -40,6 +40,7 @@ class PointsAndSums(MergedPoints):
     def __init__(self, name: str, lists: Lists) -> None:
         super().__init__(name, lists)
         kept_ports = tuple(port for port in self.ports if port.name != "partials")
+        # Partial fibers are stored by ``FiberSums``, after they are scaled and added up.
         self.ports = (*kept_ports, Output("targets", MERGE), output_stream("out_sum", VAL))
         self.has_sent_target = False  # whether the destination of the current fiber has been sent
 
@@ -63,7 +64,10 @@ class PointsAndSums(MergedPoints):
         return self.busy(now + 1)
 
     def _pass_on(self, ends: bool) -> None:
-        """Send the head of ``merged``: a stop if ``ends``, else a point to multiply or a finished sum."""
+        """Send the head of ``merged``: a stop if ``ends``, else a point to multiply or a finished sum.
+
+        The stop also ends the current group, so that the next fiber gets its own destination.
+        """
         if ends:
             self.groups.pop()
             self.has_sent_target = False
@@ -95,6 +99,7 @@ class Either(StreamBlock):
 
     def update(self, now: int) -> int:
         """Pop a value, or the stops of both inputs."""
+        # A value needs no counterpart: at most one of the two fibers has values.
         for channel in (self.in_first, self.in_second):
             if channel.can_pop() and channel.control() in (DATA, EMPTY):
                 self.out_val.push(channel.control(), 0, channel.value())
@@ -159,6 +164,7 @@ class FiberSums(StreamBlock):
         for channel in (self.targets, self.in_crd, self.in_val):
             if not channel.can_pop():
                 return self.wait_input(channel)
+        # The destination stays at the head of ``targets`` until the stop of its fiber; done has none.
         kind, area = self.in_crd.control(), self.targets.coordinate()
         if kind == DONE or area == POINTS:
             self.out_crd.push(kind, self.in_crd.coordinate())

@@ -49,6 +49,8 @@ def _design_points(parameters: TablesParameters, streams: Streams) -> None:
     sent = merged_points.points_of(parameters, streams)
     begun: Signal = pyrtl.Register(1, "begun")
     over, ends = groups.fields["control"] == DONE, merged.fields["control"] != DATA
+    # The destination leaves when its fiber is known, also before the first element. All other outputs act
+    # together, with the destination or later.
     ready = [stream.ready for label, stream in streams.outputs.items() if label != "targets"]
     shown = alias("shown", reduce(and_, ready) & groups.valid)
     targets.send(shown & ~begun, {name: groups.fields[name] for name in TARGET})
@@ -56,9 +58,11 @@ def _design_points(parameters: TablesParameters, streams: Streams) -> None:
     begun.next <<= pyrtl.select(acts & ends, pyrtl.Const(0, 1), begun | (shown & targets.ready))
     merged.accept(acts & ~over)
     groups.accept(acts & (over | ends))
+    # The list number of a sum is all ones, see ``SUM``.
     sums = alias("sums", ~over & ~ends & (~merged.fields["reference"] == 0))
     kind, level = tokens.kind_of(~over & ~ends, ~over & ends, over), pyrtl.Const(1, tokens.LEVEL_BITS)
     for port, payload in sent.items():
+        # A sum has a coordinate, but no list to multiply with: it bypasses the multiplier on ``out_sum``.
         valid = acts if port == "out_outer" else acts & ~sums
         tokens.send(streams.outputs[f"{port}[0]"], valid, kind, level, payload)
     valid, payload = acts & (over | ends | sums), merged.fields["value"]
@@ -83,7 +87,10 @@ def _either(parameters: EitherParameters) -> PortContents:
 
 
 def _design_either(_parameters: EitherParameters, streams: Streams) -> None:
-    """Build ``Either``: it sends the first visible value, or the stop of both inputs; no registers."""
+    """Build ``Either``: it sends the first visible value, or the stop of both inputs; no registers.
+
+    If both inputs show a value, which must not happen within a pair of fibers, ``in_first`` goes first.
+    """
     first, second = (Head.from_stream(streams.inputs[port]) for port in ("in_first", "in_second"))
     room = tokens.room_in(streams)
     of_first = alias("of_first", first.is_data | first.is_empty)
@@ -118,6 +125,7 @@ def _design_sums(parameters: TablesParameters, streams: Streams) -> None:
     crd, val = Head.from_stream(streams.inputs["in_crd"]), Head.from_stream(streams.inputs["in_val"])
     targets = streams.inputs["targets"]
     acts = alias("acts", tokens.room_in(streams) & targets.valid & crd.shown & val.shown)
+    # The destination beside done is no area, whatever its bits.
     passes = alias("passes", crd.is_done | (targets.fields["area"] == POINTS))
     streams.inputs["in_crd"].accept(acts)
     streams.inputs["in_val"].accept(acts)
@@ -128,6 +136,7 @@ def _design_sums(parameters: TablesParameters, streams: Streams) -> None:
     streams.outputs["partials"].send(stores & ~crd.is_data, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
     stored = {
         "ends": ~crd.is_data,
+        # The two areas of the store are 0 and 1; the other bit only distinguishes ``POINTS``.
         "area": targets.fields["area"][0],
         "coordinate": crd.payload,
         "reference": ~pyrtl.Const(0, parameters.reference_bits),
@@ -136,7 +145,7 @@ def _design_sums(parameters: TablesParameters, streams: Streams) -> None:
     streams.outputs[STORED].send(stores, stored)
 
 
-# They are parts of a merger, and run with its other end alone.
+# Each unit is a part of a merger, and runs only together with the other end of the merger.
 POINTS_AND_SUMS = unit(
     "points_and_sums",
     PointsAndSums,

@@ -68,12 +68,15 @@ class PairsLookahead(FusedChain):
 
     def _await_lists(self, block: int, cycle: int) -> int:
         """Note the references that the next update waits for, if any; return the cycle of the update."""
+        # In other modes, the steps need no further references.
         pairs = self.pairs
         if pairs.mode not in (WANTS_LISTS, ENDED):
             return cycle
         first, second = pairs.in_ref0, pairs.in_ref1
         cycle = max(cycle, self._await(block, first._seen_from, first.reader_state))
         cycle = max(cycle, self._await(block, second._seen_from, second.reader_state))
+        # The references are popped in a later cycle: the model must tick then, to pop them. The end of the
+        # lists pops only a stop; another token stays, and then the update can be computed in advance.
         if self.ticked_cycle < cycle < MAX_TIME and (pairs.mode == WANTS_LISTS or first.control() == STOP):
             self.words[block + DUE] = cycle
             return MAX_TIME
@@ -88,6 +91,7 @@ class PairsLookahead(FusedChain):
             return cycle
         if reduce.in_fiber:
             cycle = max(cycle, self._await_token(block, val))
+            # The stop of a list is popped from both inputs in one cycle.
             if not fused_channel.is_empty(words, val) and _ends_list(fused_channel.token(words, val)):
                 cycle = max(cycle, self._await_token(block, crd))
             return cycle
@@ -134,9 +138,11 @@ class PairsLookahead(FusedChain):
             first, second = pairs.in_ref0.coordinate(), pairs.in_ref1.coordinate()
             pairs.pop_pair(cycle)
             if kind not in (DATA, EMPTY):
+                # The pairs of two lists form a fiber, so that a stop of references leaves one level higher.
                 self._send_end(block, cycle, kind, first + 1)
                 return True
             pairs._start_fibers(first, second, kind == other_kind == DATA)
+        # No token leaves in this step. Until the match or the end, the block is busy.
         pairs.last_step_cycle = self.words[block + BUSY_UNTIL] = pairs.find_match(cycle)
         return False
 
@@ -162,6 +168,7 @@ class PairsLookahead(FusedChain):
     def _send_end(self, block: int, cycle: int, kind: int, level: int) -> None:
         """Send done, or a stop of this level on the outputs of coordinates, one higher on the others."""
         for stream in range(4):
+            # The matches of a pair form a fiber within the fiber of pairs.
             payload = 0 if kind == DONE else level + (stream > 1)
             self._push(block, stream, cycle, payload << KIND_BITS | kind, 0.0)
         if kind == DONE:
@@ -192,6 +199,7 @@ class PairsLookahead(FusedChain):
                 fused_channel.value(words, self.values, a) * alu.sign_a,
                 fused_channel.value(words, self.values, b) * alu.sign_b,
             )
+            # ``DATA`` as a whole token has the payload 0: the result has no mark.
             self._push(block, 0, cycle, DATA, result)
         else:
             self._push(block, 0, cycle, token, 0.0)
@@ -213,6 +221,8 @@ class PairsLookahead(FusedChain):
         elif fused_channel.token(words, crd) & KIND_MASK == DATA:
             fused_channel.pop(words, crd, cycle)
             reduce.in_fiber = True
+            # The first value of a fiber is popped with the coordinate if it is visible. A stop that also ends
+            # the list waits a cycle, because a second token of the coordinates is popped with it.
             if fused_channel.arrival(words, val) <= cycle and not _ends_list(fused_channel.token(words, val)):
                 self._take_value(block, cycle, reduce)
         else:
@@ -239,6 +249,7 @@ class PairsLookahead(FusedChain):
             reduce.value_tokens = 0
             self._push(block, 0, cycle, DATA, reduce.result)
             reduce.count_result(reduce.result)
+            # After a stop of level 0 the reducer owes none: the result is ``NO_STOP``.
             reduce.owed = (token >> KIND_BITS) - 1
         fused_channel.pop(words, val, cycle)
 

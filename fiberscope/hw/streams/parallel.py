@@ -41,7 +41,7 @@ class Scatter(StreamBlock):
     - With another ``span``, elements are distributed by coordinate: way w gets the coordinates from w *
       ``span`` to (w + 1) * ``span`` - 1. The last way also gets all larger coordinates, and way 0 gets N.
 
-    Timing: one token a cycle.
+    Timing: one token a cycle. The block stalls while any output is full, whatever the way of its token.
 
     Source: SAM (ASPLOS 2023), Section 4.4; the scatter of comal (stanford-ppl), which has blocks of one
     element.
@@ -94,6 +94,7 @@ class Scatter(StreamBlock):
                 return self.wait_input(ref)
             self.check_shape(self.inputs, now)
         kind = crd.control()
+        # The coordinate word of an N is 0, so that with a span an N goes to way 0.
         if kind in (DATA, EMPTY):
             self._send(self._way(crd.coordinate()))
             self.element_count += 1
@@ -114,6 +115,7 @@ class Scatter(StreamBlock):
 
     def _send(self, way: int) -> None:
         """Send the heads of the inputs to a way."""
+        # The ports declare the two outputs of a way after each other, way by way.
         stream: OutputStream = self.streams[2 * way]
         stream.forward(self.in_crd)
         if self.in_ref is not None:

@@ -114,9 +114,11 @@ class Walk:
         waits = alias("waits", ~in_fiber & ~owes)
         nothing = alias("nothing_in_it", head.is_empty | (head.is_data & empty))
         starts = alias("starts", waits & head.is_data & ~nothing)
+        # The next token must be visible, since a stop would be merged with the stop of this fiber.
         self._ends = alias("ends", head.shown & (owes | (in_fiber & last)))
         self._sends = alias("sends", starts | (in_fiber & ~last))
         self._passes = alias("passes", waits & head.is_control)
+        # A reference is popped when its fiber begins, a stop when it is merged or sent alone.
         streams.inputs["in_ref"].accept(room & ((waits & head.shown) | (self._ends & head.is_stop)))
         in_fiber.next <<= pyrtl.select(room, starts | (in_fiber & ~self._ends), in_fiber)
         owes.next <<= pyrtl.select(room, (waits & nothing) | (owes & ~self._ends), owes)
@@ -127,6 +129,7 @@ class Walk:
         """Offer an element with this coordinate and reference, or instead a stop or done, on both outputs."""
         head, ends, passes = self._head, self._ends, self._passes
         kind = tokens.kind_of(self._sends, ends | (passes & head.is_stop), passes & head.is_done)
+        # A stop of references ends one list more at the outputs. Before any other token, the level is 0.
         level = unless(ends & ~head.is_stop, head.raised)
         offered = self._room & (self._sends | ends | passes)
         for port, payload in (("out_crd[0]", coordinate), ("out_ref[0]", reference)):
@@ -141,6 +144,7 @@ def design(parameters: CompressedScannerParameters, streams: Streams) -> None:
     segments, coordinates = _memories(parameters, streams)
     position: Signal = DataRegister(parameters.segment_bits, "position")
     end: Signal = DataRegister(parameters.segment_bits, "behind_last")
+    # The segments of fibers f and f + 1 are the position of the first element and the one after the last.
     fiber = streams.inputs["in_ref"].fields["payload"]
     begins, behind = segments[fiber], segments[following(fiber)]
     walk = Walk(streams, begins == behind, following(position) == end)
@@ -151,7 +155,10 @@ def design(parameters: CompressedScannerParameters, streams: Streams) -> None:
 
 
 def registered_design(parameters: CompressedScannerParameters, streams: Streams) -> None:
-    """Build a scanner in two stages: one reads segments, the other reads coordinates."""
+    """Build a scanner in two stages: one reads segments, the other reads coordinates.
+
+    Both stages move together, in cycles in which both outputs are ready (``flows``).
+    """
     inner = _inner_streams(parameters)
     source, sinks = streams.inputs["in_ref"], [streams.outputs[port] for port in OUTPUTS]
     flows = alias("flows", sinks[0].ready & sinks[1].ready)
@@ -160,6 +167,7 @@ def registered_design(parameters: CompressedScannerParameters, streams: Streams)
     looked_up: Signal = pyrtl.Register(1, "looked_up")
     fields = {name: DataRegister(len(wire), f"looked_up_{name}") for name, wire in source.fields.items()}
     takes = inner.ports["in_ref_ready"]
+    # A new token is looked up when the walk takes the token before it, or when there is none.
     looks_up = alias("looks_up", flows & (~looked_up | takes))
     source.accept(looks_up)
     looked_up.next <<= pyrtl.select(looks_up, source.valid, looked_up)
@@ -167,6 +175,8 @@ def registered_design(parameters: CompressedScannerParameters, streams: Streams)
     for name, register in fields.items():
         register.next <<= pyrtl.select(looks_up, source.fields[name], register)
         _drive(inner, f"in_ref_{name}", register)
+    # The even bank has the segment of f for an even f, and that of f + 1 for an odd f; the odd bank has the
+    # other segment.
     banks, coordinates = _registered_memories(parameters, streams)
     fiber = source.fields["payload"]
     even, odd = (
@@ -181,6 +191,7 @@ def registered_design(parameters: CompressedScannerParameters, streams: Streams)
     place = pyrtl.select(walk.starts, begins, following(position))
     position.next <<= pyrtl.select(walk.moves, place, position)
     end.next <<= pyrtl.select(walk.moves & walk.starts, behind, end)
+    # The coordinate is known a cycle after its place; ``_send_later`` adds it to a token without coordinate.
     (coordinate,) = coordinates.read(place[: index_bits(parameters.elements)], flows)
     nothing = pyrtl.Const(0, parameters.coordinate_bits)
     walk.send(nothing, place.zero_extended(parameters.reference_bits))
@@ -237,6 +248,7 @@ def _registered_memories(
     coordinates = Sram("coordinates", parameters.elements, parameters.coordinate_bits)
     of_coordinates, is_odd = load.fields["control"], load.fields["address"][0]
     place, word = load.fields["address"], load.fields["word"]
+    # Bit 0 selects the bank. An address of one bit is widened first, so that another bit remains.
     half = place.zero_extended(len(place) + 1)[1:]
     for sram, address, enable in (
         (even, half, ~of_coordinates & ~is_odd),

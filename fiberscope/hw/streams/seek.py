@@ -17,7 +17,7 @@ from fiberscope.sim.component import Input, Port, Signal
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY, Protocol
 
-FIELDS = 3  # numbers in a term: factor, divisor, size
+FIELDS = 3  # numbers in a term: factor, divisor, size; ``terms`` has them one term after the other
 
 
 class Projection(StreamBlock):
@@ -76,6 +76,7 @@ class Projection(StreamBlock):
         first_input: Channel = self.in_crd[0]
         kind, payload = first_input.control(), first_input.coordinate()
         self.check_shape(self.in_crd, now)
+        # At a stop or done, the sum of the levels has no meaning, and is not used.
         computed = self._compute()
         for channel in self.in_crd:
             channel.pop()
@@ -88,12 +89,13 @@ class Projection(StreamBlock):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _compute(self) -> int:
-        """Return the computed coordinate of the heads; -1 if one of them is N."""
+        """Return the computed coordinate of the heads, which can be negative; -1 if one of them is N."""
         total = self.constant
         for index in range(len(self.in_crd)):
             channel: Channel = self.in_crd[index]
             if channel.control() == EMPTY:
                 return -1
+            # Divisor and size select a part of a flattened coordinate, as a digit is selected by its base.
             digit = channel.coordinate() // self.terms[FIELDS * index + 1]
             size = self.terms[FIELDS * index + 2]
             if size > 0:
@@ -177,12 +179,14 @@ class Seek(StreamBlock):
             return
         fiber, sought = self.in_base.coordinate(), self.in_crd.coordinate()
         self.level.check_fiber(fiber, self.name)
+        # The first element that is not below the sought coordinate: the sought element, if the fiber has it.
         position = self.level.find(fiber, sought)
         if position == self.level.end(fiber) or self.level.coordinate(position) != sought:
             self.misses += 1
             return
         self.hits += 1
         self.out_located.push(DATA, position)
+        # Before the further streams, there are two inputs (``in_crd``, ``in_base``), but one output.
         for stream_index in range(1, len(self.streams)):
             stream: OutputStream = self.streams[stream_index]
             channel: Channel = self.inputs[stream_index + 1]

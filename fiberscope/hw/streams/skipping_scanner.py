@@ -20,13 +20,14 @@ class SkippingScanner(CompressedScanner):
     if elements of a fiber below it are not needed, a stop if no further elements are needed. ``Skips``
     defines when a skip has an effect.
 
-    Timing: that of ``CompressedScanner``. If a skip is pending when an element other than the last would
-    leave, the skip is applied instead. The first element from the coordinate of the skip on leaves, however
-    far that is. If there is none, or the skip is a stop, the fiber ends. A skip can be applied in the cycle
-    in which it is seen.
+    Timing: that of ``CompressedScanner``. If a skip is pending when an element would leave, the skip is
+    applied instead. The first element from the coordinate of the skip on leaves, however far that is. If
+    there is none, or the skip is a stop, the fiber ends. A skip can be applied in the cycle in which it is
+    seen. After done, skips are dropped.
 
     Quirks: those of ``CompressedScanner`` and ``Skips``. Q7, if a skip at the first element of a fiber has no
-    effect, the scanner repeats the token that it sent in the cycle before, and the first element is lost.
+    effect, the scanner repeats the token that it sent in the cycle before, if any, and the first element is
+    lost.
 
     Counts: ``skipped`` elements; ``skips`` applied; ``late_skips``, to a coordinate that the scanner had
     passed; ``overtaken_skips``, of fibers that had ended; ``skip_stops`` taken; ``longest_skip_queue``.
@@ -58,6 +59,7 @@ class SkippingScanner(CompressedScanner):
         self._now = now
         self.skips.receive(self.in_skip)
         wake = CompressedScanner.tick(self, now)  # C: long
+        # A block that sleeps (a negative result) must still take the next waiting skip in the next cycle.
         if wake < 0 and self.skips.can_take():
             return self.busy(now + 1)
         return wake
@@ -83,6 +85,7 @@ class SkippingScanner(CompressedScanner):
         if not self.skips.pending:
             return CompressedScanner.send_first(self, now)
         self.mode = IN_FIBER
+        # The first element now counts as sent. With Q7 it is lost for this reason if the skip has no effect.
         self.position = self.first
         if self.skips.apply():
             return self._skip(self.first, now)
@@ -99,9 +102,11 @@ class SkippingScanner(CompressedScanner):
     def _skip(self, start: int, now: int) -> int:
         """Send the first element from position ``start`` on that the skip leaves, or else the stop."""
         target = self.end if self.skips.kind == STOP else self.level.find(self.fiber, self.skips.coordinate)
+        # ``apply`` accepts only coordinates above the last element sent, so that ``target`` >= ``start``.
         self.skipped += target - start
         if target < self.end:
             return self.send_element(target, now)
+        # Without an element sent, the fiber ends as an empty fiber does: one cycle later than in mid-fiber.
         return self.end_empty_fiber(now) if start == self.first else self.end_fiber(now)
 
     def _repeat(self, now: int) -> int:

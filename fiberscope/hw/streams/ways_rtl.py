@@ -57,7 +57,9 @@ class _Ways:
 
     The registers have the meaning of the attributes of ``FiberWays`` with these names. In addition,
     ``pending`` is 1 while merges of the round have not started, ``merges`` counts the merges of the round
-    that have started, and ``behind`` is the number of the first list after the current task.
+    that have started, and ``behind`` is the number of the first list after the current task. A round or task
+    is selected as soon as a slot is free. Its values are used in the same cycle, in which its first merge can
+    start.
     """
 
     def __init__(self, parameters: WaysParameters, streams: Streams) -> None:
@@ -101,6 +103,7 @@ class _Ways:
         first = pyrtl.select(turns, self.behind, self.first)
         pending = alias("has_merge", self.pending | rounds | turns)
         target = self._target(area, self._is_long(count))
+        # A round begins when its fibers are complete, and no merge still reads the area that it writes.
         opens = alias("opens_round", place == 0)
         partial, whole = self.streams.inputs["partials"], self.whole
         partial.accept(pyrtl.Const(1, 1))
@@ -109,12 +112,14 @@ class _Ways:
         lacks = opens & (((area != POINTS) & (now_whole < count)) | ((read != POINTS) & (read == target)))
         tasks, groups = self.streams.outputs["tasks"], self.streams.outputs["groups"]
         ready = slots.has_room & pending & ~lacks & ~self.done
+        # The tokens to the merger and to the block after it leave in the same cycle, or neither leaves.
         begins = alias("begins", ready & tasks.ready & groups.ready)
         left = (count - place)[:count_bits]
         fan_in = pyrtl.select(self._is_long(left), pyrtl.Const(self.parameters.radix), left)
         fan_in = resized(fan_in, self.parameters.radix.bit_length())
         tasks.send(ready & groups.ready, {"coordinate": fan_in})
         over = alias("over", ~self.done & came.all & ~slots.busy & ~pending & ~partial.valid)
+        # Both bits of the kind are equal: ``DONE`` is 3, ``DATA`` is 0.
         groups.send(
             (ready & tasks.ready) | over, {"control": pyrtl.concat(over, over), "area": unless(over, target)}
         )
@@ -125,6 +130,7 @@ class _Ways:
         following = (place + fan_in)[:count_bits]
         self.place.next <<= pyrtl.select(begins, following, place)
         self.pending.next <<= pyrtl.select(begins, following < count, pending)
+        # Each merge of a round gives one partial fiber, so that the next round has as many fibers.
         self.merges.next <<= pyrtl.select(begins, (unless(opens, self.merges) + 1)[:count_bits], self.merges)
         self.whole.next <<= pyrtl.select(clears, pyrtl.Const(0, count_bits), now_whole)
         self.area.next <<= area
@@ -139,6 +145,7 @@ class _Ways:
             area: area that the round reads, or ``POINTS``.
             long: 1 if the round has several merges, so that another round follows.
         """
+        # Only area 0 (both bits 0) is followed by area 1. ``POINTS`` has the upper bit, area 1 the lower one.
         other = pyrtl.concat(pyrtl.Const(0, 1), ~area[0] & ~area[1])
         return pyrtl.select(long, other, pyrtl.Const(POINTS, AREA_BITS))
 
