@@ -89,9 +89,11 @@ def constant_of(
     within: Signal = pyrtl.Register(1, "in_array")
     name = constants.removesuffix("s")
     held: Signal = DataRegister(len(source.fields["coordinate"]), f"{name}_held")
+    # The first row of an array waits until a constant is visible; further rows use the constant held.
     rows = Rows(streams, inputs, outputs, stages, alias("loaded", within | source.valid))
     source.accept(rows.taken & ~within)
     constant = alias(name, pyrtl.select(within, held, source.fields["coordinate"]))
+    # An array ends with a stop in the last lane of a row.
     within.next <<= pyrtl.select(rows.taken, ~rows.entering[-1]["control"], within)
     held.next <<= pyrtl.select(rows.taken, constant, held)
     return rows, constant
@@ -113,14 +115,16 @@ def _found(row: Row, divisor: Signal, bits: int, stage: str) -> Row:
 def _one_bit(lane: Lane, divisor: Signal, name: str) -> Lane:
     """Return a lane after one step: append the next dividend bit to the remainder, and subtract the divisor.
 
-    If the divisor is larger, the step keeps the remainder, and the bit of the quotient is 0. The new
-    remainder is below the divisor and has ``width`` bits; the bit above is the borrow of the subtraction.
+    If the divisor is larger, the step keeps the remainder, and the bit of the quotient is 0. The bit above
+    the ``width`` bits of the difference is the borrow of the subtraction. It has no other source: the new
+    remainder is below the divisor, or with a divisor of 0 consists of the dividend bits so far.
     """
     width = len(divisor)
     before = alias(f"{name}_before", pyrtl.concat(lane["reference"], lane["coordinate"][-1]))
     after = alias(f"{name}_after", (before - divisor)[: width + 1])
     borrow = alias(f"{name}_borrow", after[-1])
     remainder = pyrtl.select(borrow, before[:width], after[:width])
+    # The used bit of the dividend leaves at the top, the new bit of the quotient enters at the bottom.
     return {**lane, "coordinate": pyrtl.concat(lane["coordinate"], ~borrow)[:width], "reference": remainder}
 
 
@@ -137,6 +141,7 @@ class DividerAdapter(Adapter):
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Record the divisor of the array, and count the divisions by zero of a row; see ``Adapter``."""
+        # A divisor moves with the first row of its array, so that it is recorded before this row is counted.
         for divisor in tokens_of(moved.get("divisors", ())):
             self._divisor = divisor.coordinate
         if self._divisor == 0:

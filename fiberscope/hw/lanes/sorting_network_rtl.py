@@ -52,16 +52,19 @@ def design(parameters: SortingNetworkParameters, streams: Streams) -> None:
     """
     rows = Rows(streams, "lanes", "sorted", depth(parameters.lanes) - 1)
     bits = index_bits(parameters.lanes)
+    # The lane at the input makes all keys different. It moves with its item, and is removed at the end.
     row: Row = [{**lane, "order": pyrtl.Const(i, bits)} for i, lane in enumerate(rows.entering)]
     *first, last = network(parameters.lanes)
     for stage, column in enumerate(first):
         row = rows.stage(stage, _exchanged(row, column, f"column{stage:02}"))
+    # The channel after the block is the register of the last column.
     rows.pass_out([_without_order(lane) for lane in _exchanged(row, last, "last")])
 
 
 def _exchanged(row: Row, column: tuple[tuple[int, int], ...], name: str) -> Row:
     """Return the row after a column of compare-exchanges, each between a low and a high lane."""
     behind = list(row)
+    # ``low`` names the lane for the smaller key. In descending runs its number is the higher one.
     for low, high in column:
         swaps = alias(f"{name}_swap_{low:02}_{high:02}", _key(row[high]) < _key(row[low]))
         behind[low] = _chosen(swaps, row[high], row[low])

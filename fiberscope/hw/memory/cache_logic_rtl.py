@@ -241,7 +241,7 @@ def _send(bank: Bank, chosen: LastStageRequest, wish: RequiredActions) -> Comple
     replies, memory, behind = (streams.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
     replying = alias("replying", (wish.hits & ~operation.fetch) | wish.allocates)
     evicting = alias("evicting", wish.allocates & wish.writes_back)
-        # The reply and the write-back leave in the same cycle: each waits for space for the other.
+    # The reply and the write-back leave in the same cycle: each waits for space for the other.
     room_to_reply = alias("room_to_reply", replies.ready & (~evicting | memory.ready))
     room_to_ask = alias("room_to_ask", memory.ready & (~wish.writes_back | behind.ready))
     answers = alias("answers", bank.table.answering & bank.table.waiting)

@@ -155,7 +155,7 @@ def _is_true(code: int, value: float, operand: float) -> bool:  # C: cdef
 
 def _quotient(dividend: float, divisor: float) -> float:  # C: cdef
     """Return a quotient; by 0 it is an infinity, or NaN if the dividend is 0 or NaN."""
-        # Python raises an error for a quotient by 0 only; a quotient that is too large is an infinity.
+    # Python raises an error for a quotient by 0 only; a quotient that is too large is an infinity.
     if divisor != 0.0:
         return dividend / divisor
     return math.copysign(math.inf, dividend) if abs(dividend) > 0.0 else math.nan

@@ -77,6 +77,8 @@ def design(parameters: FiberReducerParameters, streams: Streams) -> None:
     opens = alias("opens", acts & ~fiber_open & crd.is_data)
     passes = alias("passes", acts & ~fiber_open & crd.is_control & val.shown)
     ends_list = alias("ends_list", val.is_stop & (val.level != 0))
+    # In the cycle in which a fiber opens, its coordinate is popped. A stop that ends the list waits, because
+    # the stop of the coordinates must be popped with it.
     takes = alias("takes", (opens | (acts & fiber_open)) & val.shown & ~ends_list)
     ends_both = alias("ends_both", acts & fiber_open & ends_list & crd.shown)
     streams.inputs["in_crd"].accept(opens | passes | ends_both)
@@ -86,8 +88,10 @@ def design(parameters: FiberReducerParameters, streams: Streams) -> None:
     closes = alias("closes", ends_both | (takes & val.is_stop))
     fiber_open.next <<= (fiber_open | opens) & ~closes
     follows.next <<= ends_both | (follows & ~room)
+    # The stop of the coordinates is one level lower than the stop of the values.
     owed.next <<= pyrtl.select(ends_both, crd.level, owed)
     pays = alias("pays", room & follows)
+    # An empty fiber gives 0, or with ``marks`` a token of no kind but N.
     data = closes & (begun | (parameters.marks == 0))
     kind = tokens.kind_of(data, pays | (passes & crd.is_stop), passes & crd.is_done)
     level = pyrtl.select(follows, owed, crd.level)
@@ -102,6 +106,7 @@ class FiberReducerAdapter(ScalarReducerAdapter):
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Track whether a fiber is open."""
         super().observe(moved)
+        # A stop or done of the coordinates moves with one of the values, which then closes the fiber again.
         if "in_crd" in moved:
             self._open = True
         if "in_val" in moved and moved["in_val"].control in (STOP, DONE):

@@ -59,27 +59,34 @@ def port_contents(parameters: TablesParameters) -> PortContents:
 
 
 def design(parameters: MergedPointsParameters, streams: Streams) -> None:
-    """Build the unit: an element leaves with its list's table entry, or for the store; no registers."""
+    """Build the unit: an element leaves with its list's table entry, or for the store; no registers.
+
+    The unit acts only if all outputs have a free slot, also those that it does not use in the cycle.
+    """
     merged, groups = streams.inputs["merged"], streams.inputs["groups"]
     over = alias("over", groups.fields["control"] == DONE)
+    # The done of ``groups`` leaves without an element, on the outputs of points.
     acts = alias("acts", tokens.room_in(streams) & groups.valid & (over | merged.valid))
     points = alias("points", over | (groups.fields["area"] == POINTS))
     ends = alias("ends", merged.fields["control"] != DATA)
     merged.accept(acts & ~over)
     groups.accept(acts & (over | ends))
     kind = tokens.kind_of(~over & ~ends, ~over & ends, over)
+    # A stop of level 1 ends a task, as in ``MergedPoints``.
     level = pyrtl.Const(1, tokens.LEVEL_BITS)
     for port, payload in points_of(parameters, streams).items():
         tokens.send(streams.outputs[f"{port}[0]"], acts & points, kind, level, payload)
     stores = alias("stores", acts & ~points)
     streams.outputs["partials"].send(stores & ends, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
     parts = {name: merged.fields[name] for name in ("coordinate", "reference", "value")}
+    # The upper bit of the area only marks ``POINTS``.
     streams.outputs[STORED].send(stores, {"ends": ends, "area": groups.fields["area"][0], **parts})
 
 
 def points_of(parameters: TablesParameters, streams: Streams) -> dict[str, Signal]:
     """Return the payload of each output for the element at the output of the merger."""
     merged, lists = streams.inputs["merged"].fields, _tables(parameters, streams)
+    # Numbers of lists wrap at the size of the table. The entry that is read for a sum has no use.
     source = merged["reference"]
     return {
         "out_outer": merged["coordinate"],

@@ -72,7 +72,7 @@ def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) 
 
     The registers hold the token to repeat, whether there is one, and whether a stop must be sent. A token and
     its first signal can be popped in the same cycle. If that signal is a stop, the next token, which
-    determines the level, is visible only in the next cycle.
+    determines the level, is visible only in the next cycle. The logic does not check that signals match.
 
     Args:
         source: stream of references.
@@ -85,11 +85,13 @@ def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) 
     owes: Signal = pyrtl.Register(1, "owes")
     held = {name: DataRegister(len(wire), f"held_{name}") for name, wire in head.fields.items()}
     fields = {name: pyrtl.select(holds, held[name], wire) for name, wire in head.fields.items()}
+    # A token that is popped in this cycle bypasses the registers.
     now = Head(holds | head.shown, fields)
 
     takes = alias("takes", room & ~owes & ~holds & head.shown)
     answers = alias("answers", room & ~owes & now.shown & signal.shown)
     closes = alias("closes", answers & signal.is_stop & ~now.is_stop)
+    # The head is the token after the fiber only if the token of the fiber was popped in an earlier cycle.
     pays = alias("pays", room & head.shown & (owes | (closes & holds)))
     source.accept(takes | (pays & head.is_stop))
     holds.next <<= pyrtl.select(answers & signal.is_control, pyrtl.Const(0, 1), holds | takes)
@@ -99,7 +101,9 @@ def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) 
 
     repeats = answers & signal.is_data
     stops = pays | (answers & signal.is_stop & now.is_stop)
+    # A repeated N sets no flag of ``kind_of``.
     kind = tokens.kind_of(repeats & now.is_data, stops, answers & signal.is_done)
+    # A stop at the head is merged with the stop of the fiber. A stop in place of a reference is raised too.
     level = pyrtl.select(pays, unless(~head.is_stop, head.raised), now.raised)
     offered = repeats | stops | (answers & signal.is_done)
     tokens.send(sink, offered, kind, level, now.payload)

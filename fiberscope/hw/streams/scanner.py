@@ -32,9 +32,9 @@ class Scanner(StreamBlock):
     the stop.
 
     Subclasses define ``begin``, which is called once for each reference, and ``advance``, which is called in
-    each later cycle while ``mode`` is ``IN_FIBER``. Both send a token with ``send``, and set ``mode`` to
-    ``IN_FIBER`` if elements remain. At the end of a fiber they call ``end_fiber`` or ``end_empty_fiber``, or
-    set ``mode`` to ``OWES_STOP``.
+    each later cycle while ``mode`` is ``IN_FIBER`` and no output is full. Both send a token with ``send``,
+    and set ``mode`` to ``IN_FIBER`` if elements remain. At the end of a fiber they call ``end_fiber`` or
+    ``end_empty_fiber``, or set ``mode`` to ``OWES_STOP``. ``take_stop`` and ``take_empty`` can be overridden.
 
     Source: SAM (ASPLOS 2023), Definition 3.1; the public simulator's scanners (weiya711/sam at 6e477d1).
     """
@@ -60,6 +60,7 @@ class Scanner(StreamBlock):
             return self.advance(now)
         if not self.in_ref.can_pop():
             return self.wait_input(self.in_ref)
+        # A stop that is owed needs the next token too: a stop there raises its level.
         if self.mode == OWES_STOP:
             return self.end_fiber(now)
         return self._take(now)
@@ -96,6 +97,7 @@ class Scanner(StreamBlock):
         if not self.in_ref.can_pop():
             self.mode = OWES_STOP
             return self.wait_input(self.in_ref)
+        # One stop with a higher level ends the fiber and the lists around it.
         level = 0
         if self.in_ref.control() == STOP:
             level = self.in_ref.coordinate() + 1
@@ -108,6 +110,7 @@ class Scanner(StreamBlock):
         """End an empty fiber: send its stop in this cycle with Q0, else in a later one."""
         if self.quirks & Q0:
             return self.end_fiber(now)
+        # The cycle of the reference is busy, although no token leaves.
         self.mode = OWES_STOP
         return self.busy(now + 1)
 

@@ -109,6 +109,7 @@ def array_design(parameters: ArrayParameters, streams: Streams) -> None:
     load = streams.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
     streams.inputs["in_ref"].accept(room)
+    # A token leaves a registered memory a cycle after its reference, with its kind from registers.
     if parameters.memory == REGISTERED:
         sram = Sram("words", parameters.entries, parameters.value_field.width)
         sram.write(load.fields["address"], [load.fields["word"]], [load.valid])
@@ -152,9 +153,12 @@ class _Operands:
     def __init__(self, streams: Streams, operation: str) -> None:
         self._inputs = [streams.inputs[f"in_val[{side}]"] for side in range(2)]
         left, right = heads = [Head.from_stream(stream) for stream in self._inputs]
+        # Streams of the same shape have elements at the same places: the first operand's kind decides. The
+        # module does not check the second operand.
         self.valid: Signal = alias("both_shown", left.shown & right.shown)
         self.left, self.other = (unless(head.is_empty, head.payload) for head in heads)
         if operation == "take":
+            # A take without the first operand is 0. Without the second operand, its value is 0 anyway.
             self.other = unless(left.is_empty, self.other)
         self.kind = tokens.kind_of(left.is_data | left.is_empty, left.is_stop, left.is_done)
         self.level = left.level
@@ -180,6 +184,7 @@ class PipelineParameters(AluParameters):
 def pipeline_design(parameters: PipelineParameters, streams: Streams) -> None:
     """Build a pipelined ALU. A slot of the channel is reserved at the pop, so registers need no enable."""
     operands = _Operands(streams, parameters.operation)
+    # The buffer of the channel is the last cycle of its latency.
     sink, lag = streams.outputs["out_val[0]"], parameters.latency - 1
     result = parameters.computed_in(
         lag, parameters.operation, operands.left, operands.other, parameters.result_bits
@@ -209,8 +214,10 @@ def reducer_design(parameters: ScalarReducerParameters, streams: Streams) -> Non
     level = (head.level - 1)[: tokens.LEVEL_BITS]
     follows.next <<= pyrtl.select(room, takes & more & ~drops, follows)
     owed.next <<= pyrtl.select(takes, level, owed)
+    # The stop after a dropped fiber leaves at once, since no result takes its cycle.
     sends = follows | (takes & ((head.is_stop & ~drops) | (drops & more) | head.is_done))
     data = ~follows & head.is_stop & ~drops & ~marks
+    # For an N (``marks``), no flag of the kind is set.
     kind = tokens.kind_of(data, follows | drops, ~follows & head.is_done)
     sent = pyrtl.select(follows, owed, level)
     tokens.send(streams.outputs["out_val[0]"], room & sends, kind, sent, result)
@@ -236,6 +243,7 @@ def reduction(
     counts = alias("counts", takes & ~head.is_control)
     value = unless(head.is_empty, head.payload).sign_extended(bits)
     combined = parameters.computed(REDUCTIONS[operation], result, value, parameters.sum_bits)
+    # The first value of a fiber replaces the result of the fiber before, which needs no reset.
     result.next <<= pyrtl.select(counts, pyrtl.select(begun, combined, value), result)
     begun.next <<= pyrtl.select(takes, counts, begun)
     return begun, unless(~begun, result)

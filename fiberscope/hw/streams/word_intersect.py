@@ -23,7 +23,7 @@ class WordIntersect(StreamBlock):
     its lowest set bit. The reference of a bit is that reference plus the number of set bits below the bit.
     A word of the common bits leaves on ``out_bv``, unless it is 0. For each common bit, the references of the
     two operands leave on ``out_ref0`` and ``out_ref1``. An operand whose fiber has ended counts as 0 until
-    the fiber of the other operand ends.
+    the fiber of the other operand ends. The block does not check the kinds of the tokens on ``in_ref``.
 
     Timing: a pair of words takes a cycle, in which the references of the first common bit leave. Each further
     common bit takes another cycle. A stop and done take a cycle each.
@@ -38,8 +38,8 @@ class WordIntersect(StreamBlock):
         quirks: see ``StreamBlock``.
 
     Raises:
-        SimulationError: during the run, if the streams do not match; the message has the cycle and both
-            tokens.
+        SimulationError: when built, if there are not two operands; during the run, if the streams do not
+            match, or a word has more than 64 bits; then the message has the cycle and both tokens.
     """
 
     PORTS = (
@@ -88,9 +88,11 @@ class WordIntersect(StreamBlock):
             if not channel.can_pop():
                 return self.wait_input(channel)
         kind_a, kind_b = self.bv_a.control(), self.bv_b.control()
+        # If only one operand has a word, the fiber of the other has ended: its stop stays at the head.
         if DATA in (kind_a, kind_b):
             self._join(kind_a, kind_b, now)
             return self.busy(now + 1)
+        # The coordinate word of done is 0 on both sides.
         level = self.bv_a.coordinate()
         if kind_a != kind_b or level != self.bv_b.coordinate():
             self.refuse(now, "do not fit each other")
@@ -101,6 +103,7 @@ class WordIntersect(StreamBlock):
 
     def _join(self, kind_a: int, kind_b: int, now: int) -> None:
         """Intersect the next words; an operand whose fiber has ended keeps its stop and counts as 0."""
+        # The value word of a token is the number of further parts of its word, which must be 0.
         if DONE in (kind_a, kind_b) or self.bv_a.value() or self.bv_b.value():
             self.refuse(now, f"do not fit each other, or a word has more than {bits.PART} bits")
         self.word_a = self.word_b = 0
@@ -128,13 +131,14 @@ class WordIntersect(StreamBlock):
     def _send_references(self) -> None:
         """Send the references of the lowest common bit that is left."""
         bit = bits.lowest(self.remaining_bits)
+        # Clear the lowest set bit.
         self.remaining_bits &= self.remaining_bits - 1
         self.matches += 1
         self.out_ref0.push(DATA, self.reference_a + bits.rank(self.word_a, bit))
         self.out_ref1.push(DATA, self.reference_b + bits.rank(self.word_b, bit))
 
     def refuse(self, now: int, fault: str) -> NoReturn:
-        """Report that the heads of the two operands do not match.
+        """Raise an error about the heads of the two operands, which do not match.
 
         Args:
             now: current cycle.

@@ -17,10 +17,10 @@ from fiberscope.sim.protocol import ANY
 
 
 class Writer(StreamBlock):
-    """Stores a stream, one token a cycle, without backpressure.
+    """Stores a stream, one token a cycle, and never stalls.
 
-    The writer is done when it has taken done. Subclasses declare one input, and define ``store_token``, which
-    stores any other token; ``update`` pops the token after the call.
+    The writer is done when it has popped done. Subclasses declare one input, and define ``store_token``,
+    which stores any other token; ``update`` pops the token after the call.
     """
 
     COUNTERS = ("stored",)
@@ -116,6 +116,7 @@ class FiberWriter(Writer):
         self.level = Growing(room)
         self.ends = FiberEnds(quirks)
         self.fibers = Growing(room)
+        # The first fiber starts at 0. Each end of a fiber is the start of the next.
         self.fibers.append(0)
         self.stops = Growing(room)
 
@@ -126,6 +127,7 @@ class FiberWriter(Writer):
             self.stored += 1
             self.ends.element()
         else:
+            # A stop can end only a list without fibers: it is recorded, but adds no segment.
             self.stops.append(self.level.count)
             if self.ends.stop(self.source.coordinate()):
                 self.fibers.append(self.level.count)
@@ -173,7 +175,8 @@ class BitVectorWriter(FiberWriter):
     is stored. After a ``BitVector``, a fiber has no word above its last set bit, and an empty fiber has none;
     a reader of the level takes missing words as 0.
 
-    Timing: that of ``Writer``. Counts: ``stored`` words. Quirks: that of ``FiberEnds``.
+    Timing: that of ``Writer``. Counts: ``stored`` words; each part of a word counts. Quirks: that of
+    ``FiberEnds``.
 
     Source: a choice of this model. The public simulator stores words with its values writer.
 
@@ -188,5 +191,5 @@ class BitVectorWriter(FiberWriter):
 
     @property
     def words(self) -> list[int]:
-        """Return the words of all fibers so far, as unsigned numbers."""
+        """Return the words of all fibers so far, as unsigned numbers; each part of a word is a number."""
         return [unsigned(bits) for bits in self.level.integers()]

@@ -59,7 +59,10 @@ def values_contents(parameters: ValuesWriterParameters) -> PortContents:
 
 
 def values_design(parameters: ValuesWriterParameters, streams: Streams) -> None:
-    """Build a writer of values: a counter of the values written is the address."""
+    """Build a writer of values: a counter of the values written is the address.
+
+    Stops, N and done are dropped; they need no free slot of ``store``.
+    """
     head, store = Head.from_stream(streams.inputs["in_val"]), streams.outputs[STORE]
     count: Signal = pyrtl.Register(index_bits(parameters.entries), "count")
     takes = alias("takes", head.shown & (~head.is_data | store.ready))
@@ -81,9 +84,12 @@ def compressed_design(parameters: CompressedWriterParameters, streams: Streams) 
     """Build a writer of a compressed level: counters of coordinates and of fibers are the addresses.
 
     A stop ends a fiber, unless it can be the stop of a list without fibers. That is a stop of level 1 or
-    higher at the start of the stream, or directly after another stop of level 1 or higher.
+    higher at the start of the stream, or directly after another stop of level 1 or higher. An N is stored as
+    the coordinate 0.
     """
     head, store = Head.from_stream(streams.inputs["in_crd"]), streams.outputs[STORE]
+    # ``count`` is an address, and also a segment, which can be the number of all elements. ``fibers`` can be
+    # the address of the last segment.
     count: Signal = pyrtl.Register(parameters.elements.bit_length(), "count")
     fibers: Signal = pyrtl.Register(index_bits(parameters.fibers + 1), "fibers")
     begun: Signal = pyrtl.Register(1, "begun")
@@ -95,6 +101,7 @@ def compressed_design(parameters: CompressedWriterParameters, streams: Streams) 
     following, next_fiber = (count + 1)[: len(count)], (fibers + 1)[: len(fibers)]
     count.next <<= pyrtl.select(takes & stores & ~ends, following, count)
     fibers.next <<= pyrtl.select(takes & ends, next_fiber, fibers)
+    # Reset to 0, the registers describe the start of the stream as a place after a stop of level 1.
     begun.next <<= pyrtl.select(takes, ~head.is_control, begun)
     behind_fiber.next <<= pyrtl.select(takes & head.is_stop, head.level == 0, behind_fiber)
     address, word = (store.widths[name] for name in ("address", "word"))
