@@ -61,6 +61,7 @@ def regor(parameters: RegorParameters, streams: Streams) -> None:
     """
     rows = Rows(streams, "bitmaps", "kept", 0)
     taken = alias("taken", rows.arriving())
+    # The registers start at 0: no column has been seen, and the first vector begins a slice.
     filters: Signal = pyrtl.Register(1, "filters")  # high while the vector before is a row
     seen = [pyrtl.Register(parameters.width, f"seen_{word:02}") for word in range(parameters.words)]
     kept: Row = []
@@ -98,7 +99,7 @@ class PrefixPopcountParameters(Parameters):
         form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
         lanes: words a cycle, 1 to 64.
         width: bits of a word, 1 to 62.
-        sum_width: bits of a count, 1 to 62.
+        sum_width: bits of a count, 1 to 62; counts are modulo 2**``sum_width``.
         value_bits: bits of a value: 0, 32 or 64; 0 omits values, which are then 0.
         registers: 1 for a register after each stage; 0 for none, so that the receiver has the only register.
     """

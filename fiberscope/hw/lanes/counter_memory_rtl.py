@@ -56,6 +56,7 @@ class Shape:
         From the lowest bits up, an index consists of bank, part and entry.
         """
         low, middle = self.banks.bit_length() - 1, self.sweep_lanes.bit_length() - 1
+        # A narrow index is extended to all bits of a location. With one part or one bank, its slice is empty.
         wide = index.zero_extended(max(len(index), middle + self.entry_bits))
         part = decoded(wide[low:middle], self.parts) if self.parts > 1 else pyrtl.Const(1, 1)
         bank = decoded(wide[:low], self.banks) if self.banks > 1 else pyrtl.Const(1, 1)
@@ -64,6 +65,7 @@ class Shape:
     def number(self, entry: Signal, lane: int) -> Signal:
         """Return the number of the counter in a lane of a sweep's row; ``entry`` is the number of the row."""
         bits = self.sweep_lanes.bit_length() - 1
+        # PyRTL has no constant of 0 bits.
         return pyrtl.concat(entry, pyrtl.Const(lane, bits)) if bits else entry
 
 

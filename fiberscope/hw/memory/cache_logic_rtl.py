@@ -68,6 +68,7 @@ def design(parameters: BankParameters, streams: Streams) -> None:
         Lines(sets, ways, parameters.line_bits, stages, table) if parameters.line_bits else None,
         streams,
     )
+    # ``take_line`` comes first: the stages clear the flags of the miss that ends in this cycle.
     _take_line(bank)
     _decide(bank, _choose(bank, _compare(bank, _look_up(bank, streams.inputs["requests"]))))
 
@@ -148,6 +149,7 @@ def _choose(bank: Bank, compared: ComparedRequest) -> LastStageRequest:
     victim = bank.tags.victim(compared.candidates, compared.free)
     brings = bank.table.bringing(compared.misses, compared.hits)
     present = any_of("present", compared.hits)
+    # The data array is read while the request enters the last stage, which then has the line.
     _read_line(bank, compared, operation, victim, present)
     return LastStageRequest(
         compared.request.delay(CHOOSE, stages),
@@ -191,6 +193,7 @@ def _decide(bank: Bank, chosen: LastStageRequest) -> None:
         bank.lines.write(chosen.operation.write & (done.hit | done.allocated))
     _change_misses(bank, chosen, wish, done)
     streams.show("decided", decided)
+    # A write that allocates a line is a miss too, although it fetches nothing.
     streams.show("missed", done.asked | done.allocated)
     streams.show("evicted", done.placed & chosen.victim.leaves)
     streams.show("working", (any_within & bank.stages.move) | table.closes)
@@ -321,6 +324,7 @@ def _change_tags(bank: Bank, chosen: LastStageRequest, wish: RequiredActions, do
     changes = TagChanges(
         place=done.placed,
         fetch=alias("fetched", operation.fetch & (done.hit | wish.joins | done.asked)),
+        # The line of a miss has its place, and its state, from the request that opened the miss.
         read=alias("was_read", operation.read & (done.hit | wish.joins)),
         write=alias("written", operation.write & (done.hit | done.allocated)),
         unread=operation.unread,
@@ -353,6 +357,7 @@ def _change_misses(
             line=_line(bank, request.reference),
             set_index=bank.stages.set_index,
             way=chosen.victim.way,
+            # Only a read (0) or a consume (3) waits: two bits distinguish them.
             operation=request.control[:OPERATION_BITS],
             tag=request.coordinate,
         )

@@ -135,7 +135,7 @@ def operate(code: int, value: float, operand: float, value_type: ValueType) -> f
         return value if code == FIRST else operand
     if code in (OR, AND, DIFFERS, LESS):
         return 1.0 if _is_true(code, value, operand) else 0.0
-    # The results above are rounded already, or are operands, 0 or 1, which every type holds.
+    # The results above need no rounding: sums and products are rounded, others are operands, 0 or 1.
     return value_type.round_value(_quotient(value, operand) if code == DIVIDE else _function(code, value))
 
 
@@ -174,7 +174,7 @@ def _function(code: int, operand: float) -> float:  # C: cdef
         return math.inf if operand > LARGEST_EXPONENT else math.exp(operand)
     if code == SQRT:
         return math.sqrt(operand) if operand >= 0.0 else math.nan
-        # ``math.sin`` and ``math.cos`` raise an error for an infinity.
+    # ``math.sin`` and ``math.cos`` raise an error for an infinity.
     if not math.isfinite(operand):
         return math.nan
     return math.sin(operand) if code == SIN else math.cos(operand)
@@ -267,7 +267,7 @@ class Alu(Arithmetic):
         """Send the result of the heads, which are values or N; their signs are applied first."""
         a = self.a.value() * self.sign_a if kind_a == DATA else self.empty
         b = self.b.value() * self.sign_b if kind_b == DATA else self.empty
-        # The coordinate words are marks: a result is an integer only if both operands are; of an N it is 0.
+        # The coordinate words are marks: a result is an integer if both operands are. An N has the mark 0.
         integers = self.a.coordinate() & self.b.coordinate() if self.knows_integers else 0
         is_present = kind_a == DATA and self.a.reference() != ABSENT
         other_is_present = kind_b == DATA and self.b.reference() != ABSENT

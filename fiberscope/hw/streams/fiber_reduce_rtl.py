@@ -91,7 +91,7 @@ def design(parameters: FiberReducerParameters, streams: Streams) -> None:
     # The stop of the coordinates is one level lower than the stop of the values.
     owed.next <<= pyrtl.select(ends_both, crd.level, owed)
     pays = alias("pays", room & follows)
-    # An empty fiber gives 0, or with ``marks`` a token of no kind but N.
+    # An empty fiber gives the value 0, or with ``marks`` an N, for which no flag of the kind is set.
     data = closes & (begun | (parameters.marks == 0))
     kind = tokens.kind_of(data, pays | (passes & crd.is_stop), passes & crd.is_done)
     level = pyrtl.select(follows, owed, crd.level)

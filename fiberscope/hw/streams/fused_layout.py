@@ -124,6 +124,7 @@ def _append_channel(words: array[int], channel: Channel, writer: int, sink: int)
     """Append the record of a channel, and its ring unless it leads out of the chain."""
     record = array("q", bytes(8 * CHANNEL))
     # A ring has a power of two of slots, so that ``MASK`` gives the slot of a token number.
+    # A bounded channel never holds more tokens than slots. See ``UNBOUNDED_SLOTS`` for one without a bound.
     slots = 1 << (channel.capacity - 1).bit_length() if channel.bounded else UNBOUNDED_SLOTS
     record[CAPACITY] = channel.capacity if channel.bounded else MAX_TIME
     record[SLOTS] = len(words) + CHANNEL

@@ -68,8 +68,8 @@ class PairsLookahead(FusedChain):
 
     def _await_lists(self, block: int, cycle: int) -> int:
         """Note the references that the next update waits for, if any; return the cycle of the update."""
-        # In other modes, the steps need no further references.
         pairs = self.pairs
+        # In other modes, the steps need no further references.
         if pairs.mode not in (WANTS_LISTS, ENDED):
             return cycle
         first, second = pairs.in_ref0, pairs.in_ref1

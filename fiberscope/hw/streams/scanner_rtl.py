@@ -126,7 +126,10 @@ class Walk:
         self.moves = alias("moves", room & self._sends)
 
     def send(self, coordinate: Signal, reference: Signal) -> None:
-        """Offer an element with this coordinate and reference, or instead a stop or done, on both outputs."""
+        """Offer an element with this coordinate and reference, or instead a stop or done, on both outputs.
+
+        Call this once. Without a token to send, nothing is offered.
+        """
         head, ends, passes = self._head, self._ends, self._passes
         kind = tokens.kind_of(self._sends, ends | (passes & head.is_stop), passes & head.is_done)
         # A stop of references ends one list more at the outputs. Before any other token, the level is 0.
@@ -202,6 +205,7 @@ def registered_design(parameters: CompressedScannerParameters, streams: Streams)
 
 def _inner_streams(parameters: CompressedScannerParameters) -> Streams:
     """Return the streams of the walk, as wires of the module between the two stages."""
+    # The memories are loaded from outside; the walk never sees ``load``.
     outer = BLOCK.interface(parameters)
     streams = tuple(stream for stream in outer.streams if stream.label != LOAD)
     return Streams.from_interface(
@@ -224,6 +228,7 @@ def _send_later(inner: Streams, port: str, sink: OutputStream, flows: Signal, wo
     for field, register in held.items():
         register.next <<= pyrtl.select(flows, inner.ports[f"{name}_{field}"], register)
     payload = held["payload"]
+    # The walk sent the coordinate 0, so that an OR adds the word; the level of a stop stays.
     if word is not None:
         payload = payload | unless(held["control"] != DATA, word)
     sink.send(flows & valid, {"control": held["control"], "payload": payload})
