@@ -1,6 +1,7 @@
 """Counts of actions: accesses and computes, each actual, gated or skipped.
 
-Counts are arrays over mappings, in words or units of metadata of one instance.
+Counts are arrays over mappings. Accesses are words, or units of metadata, of one instance of a level;
+computes are those of all units together.
 """
 
 from __future__ import annotations
@@ -69,10 +70,11 @@ class FormatAccess:
 
     def copy(self) -> FormatAccess:
         """Return an independent copy of the counts."""
+        # a shallow copy is enough: the methods replace arrays and never change them in place
         return FormatAccess(*(replace(access) for access in (self.metadata, self.payload)))
 
     def lose_share(self, share: Numbers, skipping: Numbers, ranks: int) -> None:
-        """Remove a share of the innermost ranks' accesses, and count them as skipped or gated.
+        """Remove a share of the innermost ranks' accesses, rounded down; count them as skipped or gated.
 
         Args:
             share: share to remove, from 0 to 1, by mapping.
@@ -85,7 +87,7 @@ class FormatAccess:
             access.lose(removed, skipping[:, None])  # one decision by mapping, for all ranks
 
     def shrink(self, share: Numbers, ranks: int | None = None) -> None:
-        """Remove a share of the accesses, and count them neither as skipped nor as gated.
+        """Remove a share of the accesses, rounded down, and count them neither as skipped nor as gated.
 
         Args:
             share: share to remove, at most 1, by mapping; a share below 0 adds accesses.
@@ -123,6 +125,7 @@ class LevelActions:
     format_reads: FormatAccess | None = None
     format_fills: FormatAccess | None = None
     format_updates: FormatAccess | None = None
+    # one zero is broadcast over all mappings
     reductions: Numbers = field(default_factory=lambda: np.zeros(1), kw_only=True)
     decompressions: Numbers = field(default_factory=lambda: np.zeros(1), kw_only=True)
     compressions: Numbers = field(default_factory=lambda: np.zeros(1), kw_only=True)

@@ -72,6 +72,8 @@ def count_exact_units(
     density = problem.densities[tensor]
     nonempty_share = 1.0 - compute_empty_share(density, problem.extents(tensor, fibers.tiles))
     tile_share = nonempty_share[:, -1:] if nonempty else np.ones_like(nonempty_share[:, -1:])
+    # the last column is the whole tile; a part that is nonempty implies a nonempty tile, so the
+    # conditional probability is the quotient
     share = np.divide(nonempty_share, tile_share, out=np.zeros_like(nonempty_share), where=tile_share > 0)
     fiber_count = fibers.outside.astype(np.float64)
     shape = fibers.shape.astype(np.float64)
@@ -89,7 +91,8 @@ def _add_continuations(kind: Format, ranks: _Rank) -> _Rank:
             continue
         coordinate_count = np.maximum(ranks.fibers[:, number] * ranks.shape[:, number], 1e-300)
         zero_share = 1.0 - coordinates[:, number] / coordinate_count
-        overflow_share = zero_share ** (2.0**rank.metadata_bits - 1)
+        overflow_share = zero_share ** (2.0**rank.metadata_bits - 1)  # the longest run of a word
+        # a run needs 1 + p + p^2 + ... units; 1e-300 avoids a division by zero in ranks without nonzeros
         coordinates[:, number] /= np.maximum(1.0 - overflow_share, 1e-300)
     return _Rank(
         ranks.all_fibers, ranks.shape, ranks.fibers, np.minimum(coordinates, ranks.all_fibers * ranks.shape)
@@ -157,6 +160,7 @@ def _count_units_by_occupancy(
     nonempty_fibers = all_fibers * (1.0 - empty_shares[:, 1:])
     nonempty_coordinates = shape * (1.0 - empty_shares[:, :-1])
     rounded = np.array([rank.kind != "RLE" for rank in kind.ranks])
+    # the tool counts whole coordinates of a fiber, but not of an RLE; 1e-12 absorbs rounding errors
     coordinates = nonempty_fibers * np.where(
         rounded, np.ceil(nonempty_coordinates - 1e-12 * shape), nonempty_coordinates
     )
@@ -172,7 +176,7 @@ def _count_units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
     masks = _mask_kinds(kind)
     listed, every = masks["CP"] + masks["RLE"], ranks.all_fibers * ranks.shape * masks["UB"]
     metadata = every + ranks.fibers * ranks.shape * masks["B"] + ranks.coordinates * listed
-    offsets = ranks.fibers * (ranks.shape + 1.0) * masks["UOP"]
+    offsets = ranks.fibers * (ranks.shape + 1.0) * masks["UOP"]  # a start each, and the last end
     payload = every + ranks.coordinates * (listed + masks["B"]) + offsets
     costs = fibers.shape > 1
     costs[:, 0 if kind.inner_to_outer else -1] = True
@@ -227,7 +231,7 @@ def _round_to_divisor(bits: int, width: int) -> int:
     """
     if bits > width > 0:
         return -(-bits // width) * width
-    while width and bits and width % bits:
+    while width and bits and width % bits:  # ends at ``width`` at the latest
         bits += 1
     return bits
 
@@ -259,6 +263,7 @@ class Representation:
     """Computation of the stored part of each tensor at each level.
 
     Args:
+        problem: the loop nest, and the densities of its tensors.
         traffic: dense traffic of the mappings.
         features: the format of each tensor at each level.
         options: options of the model.

@@ -43,10 +43,12 @@ def count_nonempty_pairs(a: Operand, b: Operand) -> tuple[int, int]:
     shared = [rank for rank in a.ranks if rank in b.ranks]
     _check_extents(a, b, shared)
     first, second = _find_coordinates(a, shared), _find_coordinates(b, shared)
+    # without a shared rank all tiles get the same key, so that each pairs with each
     keys = np.concatenate([first, second]) if shared else np.zeros((len(first) + len(second), 1), np.int64)
     _, pair_of = find_distinct_rows(keys)
     a_counts = np.bincount(pair_of[: len(first)], minlength=int(pair_of.max(initial=-1)) + 1)
     b_counts = np.bincount(pair_of[len(first) :], minlength=len(a_counts))
+    # at each shared coordinate, every tile of a pairs with every tile of b
     return int(np.dot(a_counts, b_counts)), _count_tiles(a, a.ranks) * _count_tiles(
         b, set(b.ranks) - set(shared)
     )
@@ -100,7 +102,10 @@ def _count_tiles(operand: Operand, ranks: Sequence[str] | set[str]) -> int:
 
 
 def have_counted_densities(problem: Problem, tensors: Sequence[int]) -> bool:
-    """Return whether two tensors have counted densities, and indices of one dimension a rank."""
+    """Return whether two tensors have counted densities, and a single dimension as the index of each rank.
+
+    A coefficient or a sum in an index excludes a tensor: its tiles overlap, or leave gaps.
+    """
     plain = all(
         len(rank.terms) == 1 and rank.terms[0][0] == 1
         for tensor in tensors

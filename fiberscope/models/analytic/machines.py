@@ -46,10 +46,12 @@ def check_machine(
 ) -> tuple[Options, dict[str, object]]:
     """Check a machine and settings without operands; return the options of the model, and the other settings.
 
+    Settings with the name of an option go to the model, all others to the machine.
+
     Raises:
         ConfigurationError, InputError: as ``build_machine_case``.
     """
-    entries = {"joint": "exact", **(settings or {})}
+    entries = {"joint": "exact", **(settings or {})}  # operands are known, so joint statistics are, too
     options = {key: value for key, value in entries.items() if key.replace(".", "_") in Options.model_fields}
     machine_settings = {key: entries[key] for key in entries.keys() - options.keys()}
     _check_nest(load_outline(name, machine_settings))
@@ -88,6 +90,7 @@ def build_machine_case(
 def is_machine(paths: Sequence[str | Path]) -> bool:
     """Return whether arguments are a machine and its operands, not files of a case or a design that ships."""
     files = any(str(path).endswith((".yaml", ".yml", ".json")) for path in paths[1:])
+    # a name of both a machine and a design is the design, unless operands follow
     is_design = len(paths) == 1 and str(paths[0]) in list_designs()
     return bool(paths) and str(paths[0]) in list_names() and not files and not is_design
 
@@ -211,6 +214,7 @@ class _Translation:
             follower = next(name for name in self.nest.operands if name != leader)
             yield ReadOmission(True, (Condition(numbers[follower], (numbers[leader],)),))
         if level == len(self.nest.levels) - 1:
+            # compute units access the output only for a product, which needs both operands
             operand_numbers = tuple(numbers[name] for name in self.nest.operands)
             yield ReadOmission(True, (Condition(numbers[self.nest.output], operand_numbers),))
 
@@ -239,6 +243,7 @@ def _reverse_dimensions(numbers: list[int], count: int) -> list[int]:
 
 def _level(component: Component, clock: float) -> Level:
     """Return the level of a component without a capacity: machines choose tiles that fit."""
+    # bits a second, by cycles a second and bits a word
     words_per_cycle = None if component.bandwidth is None else component.bandwidth / clock / _WORD_BITS
     return Level(
         component.name,

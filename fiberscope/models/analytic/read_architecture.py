@@ -23,9 +23,8 @@ _COMPUTE = ("compute", "intmac", "fpmac", "mac", "intmultiplier", "intadder", "l
 _FAN_OUT = "dummy_storage"  # the class of a container's mesh in Timeloop's front end
 _KILO = 1024
 Directive = tuple[DirectiveSchema, Location]
-NodeOptimizations = tuple[
-    str, OptimizationsSchema, Location
-]  # the node's name, its optimizations, and their location
+# the node's name, its optimizations, and their location
+NodeOptimizations = tuple[str, OptimizationsSchema, Location]
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,9 @@ def format_fan_out_name(container: str) -> str:
 
 def read_architecture(root: NodeSchema, location: Location, targets: Collection[str] = ()) -> Machine:
     """Read the levels of a machine, outermost first, and its compute units.
+
+    Components that are not ``enabled`` are left out. If no component has a class that computes, the innermost
+    of several components computes.
 
     Args:
         root: the section ``architecture``, checked against its schema.
@@ -169,6 +171,7 @@ class _Tree:
                 if child.tag == "!Nothing":
                     continue
                 name, count = _split_name(child, child_location)
+                # the instances of a range, as in PE[0..15], lie along X
                 mesh_size = (inner[0] * count * child.spatial.mesh_x, inner[1] * child.spatial.mesh_y)
                 branch = node.tag == "!Parallel"
                 child_path = (*outer_path, str(child.name)) if name else outer_path
@@ -228,6 +231,7 @@ def _level(unit: _Unit) -> Level:
     word_bits = attributes.word_bits or attributes.datawidth or 16
     block, cluster = _compute_row(attributes, word_bits, unit.location)
     depth = _make_first_test(attributes.data_storage_depth, attributes.memory_depth, attributes.depth)
+    # entries are words: a row has ``block`` words in each of ``cluster`` instances
     entries = _make_first_test(attributes.entries, None if depth is None else depth * block * cluster)
     if entries is None and attributes.size_kb is not None:
         entries = int(attributes.size_kb * _KILO * 8 / word_bits)
@@ -263,6 +267,7 @@ def _level(unit: _Unit) -> Level:
 
 
 def _limit(node: NodeSchema) -> float:
+    """Return the allowed share of overbooked tiles; 0 without a constraint, or if it is not from 0 to 1."""
     limit = node.constraints.get("max_overbooked_proportion", 0.0)
     share = limit.proportion if isinstance(limit, DirectiveSchema) else limit
     return share if 0 <= share <= 1 else 0.0
@@ -287,6 +292,7 @@ def _compute_row(attributes: AttributesSchema, word_bits: int, location: Locatio
 
 
 def _make_first_test(*values: int | None) -> int | None:
+    """Return the first value that is not None: old and new names of one attribute, in order of precedence."""
     return next((value for value in values if value is not None), None)
 
 

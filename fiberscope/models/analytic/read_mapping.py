@@ -89,6 +89,7 @@ class Names:
             match = _FACTOR.fullmatch(text)
             if match is None:
                 raise location.error(f"{self.example}, not {text}")
+            # without a relation, as in K16, the greedy name is K1 and the number 6
             name = match[1] if match[2] else match[1].rstrip("0123456789")
             number = int(match[3]) if match[2] else int((match[1] + match[3])[len(name) :])
             if number < 0 or number >= 1 << 53:
@@ -124,7 +125,10 @@ def read_mapping(
     problem: Problem,
     notes: list[str],
 ) -> Mapping:
-    """Read a mapping of a problem on a machine; missing loops have one iteration, missing tensors are kept.
+    """Read a mapping of a problem on a machine.
+
+    Missing loops have one iteration. Missing tensors are kept by every level that stores. Loops with the
+    factor 0 take the iterations that the other loops over the dimension leave.
 
     Args:
         directives: entries of the section, each with its location; the last entry of the same loops or data
@@ -192,7 +196,7 @@ class _Reader(Names):
             order = self.permutation(directive.permutation, location / "permutation")
             others = [index for index in range(len(self.problem.dimensions)) if index not in order]
             orders[level] = [*order, *others]  # other dimensions are outermost
-        if spatial:
+        if spatial:  # without a split, all loops of the level share one axis
             self.on_y[level] = directive.split is None and self.fans_out_along_y(level)
         if spatial and directive.split is not None:
             self.on_y[level, orders[level][directive.split :]] = True
@@ -205,6 +209,7 @@ class _Reader(Names):
         return outer[0] == inner[0] and outer[1] < inner[1]
 
     def bounds(self, directive: DirectiveSchema, location: Location) -> Map[int, int]:
+        """Return the factors of an entry by dimension; 0 stands for the remaining iterations."""
         bounds: dict[int, int] = {}
         for text, dimension, relation, number in self.factors(directive, location):
             if relation != "=":
@@ -236,10 +241,12 @@ class _Reader(Names):
     def fill_in(self, location: Location) -> None:
         """Replace bounds of 0 by the remaining factors, and check the products of all loops."""
         for bounds, level, dimension in self.open_bounds:
+            # open bounds are 1 so far: of several, the first takes all that remains and the others stay 1
             product = int((self.temporal[:, dimension] * self.spatial[:, dimension]).prod())
             bounds[level, dimension] = max(self.problem.bounds[dimension] // max(product, 1), 1)
         for dimension, name in enumerate(self.problem.dimensions):
             factors = [int(factor) for factor in (self.temporal * self.spatial)[:, dimension]]
+            # Python's integers: a product of wrong factors may exceed 64 bits
             product, bound = int(np.prod(factors, dtype=object)), self.problem.bounds[dimension]
             if product != bound:
                 message = f"the loops over {name} make {product:,} iterations, and the problem has {bound:,}"

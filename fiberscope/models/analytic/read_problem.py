@@ -16,7 +16,7 @@ from fiberscope.models.analytic.source import Location
 from fiberscope.models.analytic.uniform import FixedStructured
 from fiberscope.workloads.errors import nearest
 
-LARGEST = 1 << 53  # computes; a double counts them exactly
+LARGEST = 1 << 53  # computes; a double counts them exactly. Bounds and coefficients are below it
 
 
 def read_problem(
@@ -32,7 +32,8 @@ def read_problem(
             use.
 
     Raises:
-        ConfigurationError: a name does not exist, or a number is out of range.
+        ConfigurationError: a name does not exist or occurs twice, a bound is missing, a number is out of
+            range, a density is invalid, no data space is written, or there are too many computes.
     """
     shape = schema.shape
     unused = _check_names(schema, location)
@@ -52,6 +53,7 @@ def read_problem(
         _read_tensor(data_space, data_spaces / number, shape.dimensions, coefficients)
         for number, data_space in enumerate(shape.data_spaces)
     )
+    # first without densities, which need the shapes of the tensors, which the problem computes
     problem = Problem(shape.name, tuple(shape.dimensions), bounds, tensors, ())
     if problem.operations > LARGEST:
         raise (location / "instance").error(f"a problem has at most {LARGEST} computes")
@@ -131,7 +133,7 @@ def _parse_term(
 def _read_densities(
     schema: ProblemSchema, location: Location, problem: Problem, folder: Path
 ) -> tuple[Density, ...]:
-    """Return the density of each tensor: its own, the common density, or 1 (always for outputs)."""
+    """Return the density of each tensor: its own, else the common density for inputs and 1 for outputs."""
     entries = schema.instance.get("densities") or {}
     section = location / "instance" / "densities"
     names = [tensor.name for tensor in problem.tensors]

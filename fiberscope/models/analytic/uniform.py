@@ -108,9 +108,11 @@ def _compute_one_probability_none(elements: int, nonzeros: int, draws: int) -> N
 
 def _multiply_factors(total: Numbers, fewer: Numbers, larger: Numbers) -> Numbers:
     """Return the product of the conditional probabilities of the draws."""
+    # equal cases, which mappings repeat, are computed once
     cases, case_of = np.unique(np.stack([total, fewer, larger]), axis=1, return_inverse=True)
     draw = np.arange(_FACTORS if fewer.size == 0 else int(fewer.max()), dtype=np.float64)
     remaining = np.maximum(cases[0][:, None] - draw, 1.0)
+    # after i draws without a hit, N - i elements remain, and ``larger`` of them are hits
     chances = np.where(draw < cases[1][:, None], 1.0 - cases[2][:, None] / remaining, 1.0)
     return np.asarray(np.prod(chances, axis=1)[case_of.reshape(-1)])
 
@@ -118,6 +120,7 @@ def _multiply_factors(total: Numbers, fewer: Numbers, larger: Numbers) -> Number
 def _apply_stirling(total: Numbers, fewer: Numbers, larger: Numbers) -> Numbers:
     """Return the probability by Stirling's series of x! for x = N - r, N - n, N, N - r - n."""
     few_share, more_share, sum_share = fewer / total, larger / total, (fewer + larger) / total
+    # x ln x - x for x = N (1 - s): as (N - r) + (N - n) = N + (N - r - n), the linear terms cancel
     leading = total * (
         _compute_nonlinear_part(few_share)
         + _compute_nonlinear_part(more_share)
@@ -135,12 +138,16 @@ def _apply_stirling(total: Numbers, fewer: Numbers, larger: Numbers) -> Numbers:
 def _compute_nonlinear_part(share: Numbers) -> Numbers:
     """Return (1 - x) ln(1 - x) + x, the part of x ln x beyond first order."""
     remaining = np.where(share < 1.0, 1.0 - share, 1.0)
+    # the sum of x^k / (k (k - 1)): for small x, the closed form would cancel; its limit at x = 1 is 1
     powers = share * share * (0.5 + share / 6.0 + share * share / 12.0 + share**3 / 20.0)
     return np.where(share < 1e-3, powers, np.where(share < 1.0, remaining * np.log(remaining) + share, 1.0))
 
 
 def _evaluate_series(number: Numbers) -> Numbers:
-    """Return ln x! - (x ln x - x) by its series."""
+    """Return ln x! - (x ln x - x) by its series, without the constant ln(2 pi) / 2.
+
+    The constant cancels in the two quotients of factorials. A number below 1 counts as 1.
+    """
     least = np.maximum(number, 1.0)
     return 0.5 * np.log(least) + 1.0 / (12.0 * least) - 1.0 / (360.0 * least**3)
 
@@ -148,8 +155,9 @@ def _evaluate_series(number: Numbers) -> Numbers:
 def compute_hypergeometric(elements: int, nonzeros: int, draws: int) -> tuple[Integers, Numbers]:
     """Return the possible occupancies of ``draws`` elements, and their probabilities.
 
-    Each probability follows from its neighbour, from the mode outwards, so that no factorial is needed and
-    the sum is 1. Occupancies whose probability underflows are left out.
+    Each probability follows from that of the next smaller occupancy, so no factorial is needed. The
+    logarithms are relative; the weights are divided by their sum. Occupancies far from the mode, whose
+    probability underflows, are left out.
 
     Args:
         elements, nonzeros, draws: the single numbers N, r and n of ``compute_probability_none``.
@@ -157,9 +165,11 @@ def compute_hypergeometric(elements: int, nonzeros: int, draws: int) -> tuple[In
     least, greatest = max(0, draws + nonzeros - elements), min(draws, nonzeros)
     mode = (draws + 1) * (nonzeros + 1) // (elements + 2)
     share = nonzeros / max(elements, 1)
+    # with a small deviation, the skewed tail reaches further: 800 more occupancies on each side
     reach = int(_DEVIATIONS * np.sqrt(draws * share * (1.0 - share))) + 800
     occupancies = np.arange(max(least, mode - reach), min(greatest, mode + reach) + 1, dtype=np.int64)
     smaller = occupancies[:-1].astype(np.float64)
+    # P(k + 1) / P(k) = (r - k) (n - k) / ((k + 1) (N - r - n + k + 1))
     rising = np.log((nonzeros - smaller) * (draws - smaller))
     falling = np.log((smaller + 1.0) * (elements - nonzeros - draws + smaller + 1.0))
     logarithms = np.concatenate([[0.0], np.cumsum(rising - falling)])
@@ -175,6 +185,7 @@ class FixedStructured(Density):
     Args:
         shape: the shape of the tensor.
         density: share of nonzeros of every tile, from 0 to 1; an array represents several tensors.
+            ``distribution`` needs a single number.
     """
 
     def __init__(self, shape: Sequence[int], density: ArrayLike) -> None:

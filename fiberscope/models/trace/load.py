@@ -31,7 +31,7 @@ from fiberscope.models.trace.specification import Einsum, Specification, Tensor
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import Alias, Statement
 
-STAND_IN = 1  # value in references of a symbol without a value
+STAND_IN = 1  # value of a symbol without a value, in references and in coefficients of indices
 
 
 def load(
@@ -42,7 +42,7 @@ def load(
     Args:
         name: ``gamma``, ``extensor-energy``, or the path of a YAML file.
         settings: symbols and parameters of the machine by key; a value may be an ``Entry``.
-        symbols: values of symbols that have no value in the file or the settings.
+        symbols: values of symbols that have no value in the file or the settings; see ``Draft.complete``.
 
     Raises:
         ConfigurationError: the specification does not exist or is invalid; the message has file, line and
@@ -65,6 +65,7 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
     with yaml_errors(source.file):
         declared = source.section("symbols")
         implied = {} if declared else source.implied_symbols()
+        # a key that is no symbol is a parameter of the machine; an unknown key is refused there
         machine_settings = {
             key: entry for key, entry in entries.items() if key not in {**declared, **implied}
         }
@@ -133,7 +134,10 @@ class Draft:
         return draft(self.source.name, {**symbols, **self.settings}).complete()
 
     def complete(self, symbols: Mapping[str, float] | None = None) -> Specification:
-        """Return the specification, with values for symbols without one; references do not use these values.
+        """Return the specification, with values for symbols without one.
+
+        References and coefficients of indices do not use these values: ``draft`` has read them with
+        ``STAND_IN``. ``with_symbols`` reads them again.
 
         Args:
             symbols: values by name. A value of the file or of the settings takes precedence.
@@ -288,5 +292,6 @@ def _read_einsums(
 def _read_einsum(name: str, statement: Statement, cascade: Cascade, reader: MappingReader) -> Einsum:
     if isinstance(statement, Alias):
         return Einsum(name, statement)
+    # the fields of ``EinsumMapping`` have the names of the fields of ``Einsum``
     mapping: Any = reader.einsum_mapping(name, statement)
     return Einsum(name, statement, operators=cascade.operators[name], **vars(mapping))

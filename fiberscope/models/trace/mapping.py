@@ -134,6 +134,7 @@ class MappingReader:
 
         Args:
             name: name of the Einsum.
+            equation: its equation.
 
         Raises:
             ConfigurationError: a partition, the loop order or the spacetime does not fit the Einsum.
@@ -201,6 +202,7 @@ class MappingReader:
         }
         steps: list[Partition] = []
         loops = ranks
+        # a follower has no loops of its own, and is read last: it needs the partition of the rank it follows
         follows = {key: entry for key, entry in pending.items() if entry[1][0].name == "follow"}
         for key in follows:
             pending.pop(key)
@@ -282,6 +284,7 @@ class MappingReader:
             return Flatten(ranks, "".join(ranks))
         if "follow" in kinds:
             raise self.document.error(path, f"{key}: follow() stands alone")
+        # the sort is stable: it changes the list only if a directive by shape follows one by occupancy
         if kinds != sorted(kinds, key=lambda kind: kind == "uniform_occupancy"):
             raise self.document.error(
                 path, f"{key}: a partition by shape cannot lie within a partition by occupancy"
@@ -294,6 +297,7 @@ class MappingReader:
     def _check_sizes(self, splits: tuple[UniformShape | UniformOccupancy, ...], path: Path) -> None:
         """Refuse pieces that are larger than the pieces of the same kind around them."""
         for index, (outer, inner) in enumerate(pairwise(splits), start=1):
+            # ``nway_shape`` has size 0 here: the size of its pieces depends on the operands
             comparable = type(outer) is type(inner) and outer.size and inner.size
             if comparable and inner.size > outer.size:
                 raise self.document.error(

@@ -44,7 +44,7 @@ def group_blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
     for einsum in einsums:
         if previous is None or _fuse_key(einsum) != _fuse_key(previous) or used_units & _find_units(einsum):
             groups.append([])
-            used_units = set()
+            used_units = set()  # as in the public tool, without the units of this Einsum
         else:
             used_units |= _find_units(einsum)
         groups[-1].append(einsum.name)
@@ -57,6 +57,9 @@ def block_seconds(metrics: Sequence[Mapping[str, Any]]) -> float:
 
     Args:
         metrics: for each Einsum of the block, the counts by component, with the seconds under ``time``.
+
+    Returns:
+        The seconds; 0 if no component is active.
     """
     components = dict.fromkeys(name for block_metrics in metrics for name in block_metrics)
     totals = [
@@ -118,6 +121,7 @@ def list_exchanges(initial: Sequence[str], final: Sequence[str]) -> Iterator[int
         initial, final: the same ranks, from the root, in the initial and in the final order.
     """
     names = list(initial)
+    # as an insertion sort: one exchange for each pair of ranks in the wrong order, which is the fewest
     for depth, name in enumerate(final):
         position = names.index(name)
         yield from range(position - 1, depth - 1, -1)
@@ -147,6 +151,7 @@ class Model:
         ``run`` calls this method once for each run of an Einsum, in order. An Einsum without bindings has no
         recorders and no counts.
         """
+        # the previous run has ended: its traffic is counted now, to release its recorded accesses
         if self.storages and self.storages[-1] is not None:
             self.storages[-1].traffic()
         configuration = self._find_configuration(prepared)
@@ -163,8 +168,8 @@ class Model:
     def metrics(self, outcome: CascadeRun) -> dict[str, Any]:
         """Return counts and seconds by Einsum and component, then the blocks and the total time.
 
-        Traffic is in bits, times are in seconds. The counts of an Einsum add up over all rounds. An
-        interrupted Einsum is left out.
+        Traffic is in bits, times are in seconds. The counts and seconds of an Einsum add up over all rounds
+        of an iteration. An interrupted Einsum, and an Einsum without bindings, are left out.
         """
         metrics: dict[str, Any] = {}
         # after an interrupt there is a storage without a run
@@ -197,7 +202,7 @@ class Model:
             yield name, counts | _compute_memory_time(configuration.components[name], bits)
         for name, counts in self._work(run, outcome).items():
             component = configuration.components[name]
-            rate = configuration.clock_frequency * component.instances
+            rate = configuration.clock_frequency * component.instances  # an instance does one action a cycle
             seconds = sum(counts.values()) / rate
             factor = imbalance.factor(component.instances) if imbalance else 1
             yield name, counts | {"time": seconds * factor}
@@ -261,7 +266,7 @@ def _build_merger_input(run: EinsumRun, binding: MergerBinding, outcome: Cascade
 
 
 def _compute_memory_time(component: Component, bits: int) -> Counts:
-    """Return the seconds of a memory; 0 without a bandwidth."""
+    """Return the seconds of a memory, from its bits a second and instance; 0 without a bandwidth."""
     if component.bandwidth is None:
         return {"time": 0.0}
     return {"time": bits / (component.bandwidth * component.instances)}

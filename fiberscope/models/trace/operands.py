@@ -80,7 +80,8 @@ def load_operands(
         open_tensor(factor, name, exact=exact, progress=progress)
         for name, factor in _name_factors(factors).items()
     ]
-    first_and_last = [loaded[0], loaded[-1]] if loaded else []  # a single factor is A and B
+    # a single factor is loaded once, and is A and B; without factors there are no operands
+    first_and_last = [loaded[0], loaded[-1]] if loaded else []
     return {
         name: _make_operand(name, tensor, ranks, side)
         for (name, side), tensor in zip(SIDES, first_and_last, strict=False)
@@ -146,7 +147,7 @@ def check_names(specification: str, inputs: Sequence[str], names: Iterable[str])
 def as_factors(
     operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
 ) -> dict[str, CascadeOperand]:
-    """Return A and B as the factors of a product of two matrices, also if the operands have names.
+    """Return A and B as the factors of a product of two matrices, also if the user gave them by name.
 
     Other operands than two matrices A and B stay as they are. So do matrices that fit together only with the
     first declared rank as rows; then the function warns.
@@ -161,6 +162,7 @@ def as_factors(
         return dict(operands)
     if any(len(factor.workload.tensor.shape) != MATRIX for factor in factors.values()):
         return dict(operands)
+    # the declared order is used only if it alone fits; if neither fits, the convention of products holds
     if _has_agreeing_sizes(factors, declared, output) or not _has_agreeing_sizes(operands, declared, output):
         return factors
     for name, factor in factors.items():
@@ -194,6 +196,9 @@ def find_matrix_ranks(
 ) -> tuple[str, str]:
     """Return the ranks of the rows and the columns of a matrix.
 
+    The rows of a left factor, and the columns of a right factor, are the rank that the result has. If the
+    result has both ranks or neither, or the operand is no factor, the rows are the upper declared rank.
+
     Args:
         operand: an operand with two dimensions.
         declared: the two declared ranks of its tensor.
@@ -205,6 +210,7 @@ def find_matrix_ranks(
     upper, lower = declared
     row_in_output = {"left": True, "right": False, None: None}[operand.factor]
     in_output = [rank in output for rank in declared]
+    # A[K, M] of Z[M, N] = A * B: the rows of the left factor are M, which is declared below K
     is_transposed = row_in_output is not None and in_output == [not row_in_output, row_in_output]
     return (lower, upper) if is_transposed else (upper, lower)
 
@@ -255,6 +261,7 @@ def build_operand_trees(
         minima |= {
             rank: max(size, minima.get(rank, 0)) for rank, size in zip(ranks, tensor.shape, strict=True)
         }
+    # a second pass: a later operand may determine the size of an earlier operand's rank
     return {name: _build_operand_tree(tensor, ranks, minima) for name, (tensor, ranks) in tensors.items()}
 
 

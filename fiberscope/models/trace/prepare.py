@@ -82,6 +82,7 @@ def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
         else:
             _follow(plan, operands, step)
     for operand in operands:
+        # the sort is stable: ranks of the same depth keep their order in the tree
         names = sorted(operand.tree.names, key=lambda name: find_depth(plan, operand, name))
         operand.ordered = Reordered(operand.tree, tuple(names), NONZEROS_PER_BLOCK)
 
@@ -213,6 +214,7 @@ def _flatten_tree(plan: LoopPlan, operand: Operand, flatten: Flatten) -> FiberTr
     tree = operand.tree.swizzle([*outer_ranks, *flatten.ranks, *inner_ranks])
     outer = flatten.ranks[0]
     for number, inner in enumerate(flatten.ranks[1:], start=1):
+        # ``flatten`` joins two ranks: ranks before the last join get a temporary name
         name = flatten.name if number == len(flatten.ranks) - 1 else f"{outer}+{inner}"
         tree = tree.flatten(outer, inner, name)
         outer = name
@@ -226,7 +228,7 @@ def _follow(plan: LoopPlan, operands: Sequence[Operand], follow: Follow) -> None
         InputError: the leader's pieces are by occupancy.
     """
     sizes = plan.piece_sizes(plan.splits[follow.leader])
-    if 0 in sizes:
+    if 0 in sizes:  # ``piece_sizes`` gives 0 for pieces by occupancy
         raise InputError(f"{follow.rank} cannot follow {follow.leader}: its pieces are not cut by shape")
     for operand in operands:
         use = next((use for use in operand.uses if use.declared == follow.rank), None)
@@ -239,6 +241,7 @@ def _cut_with_halo(
 ) -> None:
     """Copy to every piece all elements that its coordinates can reach; halos lie in several pieces."""
     coefficient = dict(use.index.terms)[follow.leader]
+    # the index minus its term of the leader lies between ``low`` and ``high``, both inclusive
     low = high = use.index.constant
     for rank, factor in use.index.terms:
         if rank != follow.leader:

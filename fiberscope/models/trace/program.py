@@ -112,7 +112,7 @@ class _Compiler:
             expression: the expression, or a part of it.
             arguments: registers of the arguments, in the body of a function; else None.
         """
-        if isinstance(expression, Access):
+        if isinstance(expression, Access):  # visited in the order of ``accesses``, which numbers the tensors
             self.tensors += 1
             return self.tensors - 1
         if isinstance(expression, Number):
@@ -149,6 +149,7 @@ class _Compiler:
         return self.program.counters.index(name)
 
     def _take(self, registers: Sequence[int], selected: int) -> int:
+        """Return the register of the selected operand, present only where all operands are."""
         result = registers[selected]
         for index, register in enumerate(registers):
             if index != selected:
@@ -156,6 +157,7 @@ class _Compiler:
         return result
 
     def _operate(self, operator: str, registers: Sequence[int], *, is_counted: bool) -> int:
+        # in the body of a function, operators keep their default meaning and do not count
         name = self.operators[operator] if is_counted else OPERATORS[operator]
         counter = self._compile_counter(OPERATORS[operator]) if is_counted else UNCOUNTED
         if len(registers) == 1:
@@ -172,6 +174,7 @@ class _Compiler:
             return self._add(OPCODES[name], registers[0], registers[-1], mode, counter)
         function = self.functions[name]
         result = self.register(function.body, dict(zip(function.arguments, registers, strict=True)))
+        # a body need not use all arguments: this chain collects the presence of the arguments by ``mode``
         presence = registers[0]
         for register in registers[1:]:
             presence = self._add(SECOND, register, presence, mode)
@@ -184,7 +187,9 @@ def compile_expression(
     functions: Mapping[str, Function],
     symbols: Mapping[str, float],
 ) -> Program:
-    """Return the operations of an expression; the register of the last operation has the result.
+    """Return the operations of an expression.
+
+    The last register has the result: that of the last operation, or of the only tensor or constant.
 
     Args:
         expression: the right-hand side of an Einsum.
@@ -227,10 +232,12 @@ def compile_condition(
         return _join_terms([term for term in terms if term is not None], BOTH)
     if all(term is None for term in terms):
         return None
+    # a summand without a condition is present at every coordinate, and so is the sum
     return _join_terms([[everywhere()] if term is None else term for term in terms], EITHER)
 
 
 def _join_terms(parts: Sequence[list[int]], code: int) -> list[int] | None:
+    """Return the conditions joined by an operator, in postfix order; None without conditions."""
     if not parts:
         return None
     terms = list(parts[0])

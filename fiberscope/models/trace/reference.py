@@ -144,6 +144,7 @@ class Arithmetic:
             return self._mask_absent(-result, mask)
         for values, present in operands[1:]:
             combined = self.function(self.operators[expression.operator], [result, values])
+            # a product needs both operands; a sum or a difference uses the empty value of an absent operand
             mask = mask & present if expression.operator == "*" else mask | present
             result, mask = self._mask_absent(combined, mask)
         return result, mask
@@ -215,8 +216,9 @@ def _gather(
     inside: Mask = np.array(True)
     key = np.array(0, np.int64)
     for index, rank in zip(access.indices, declared, strict=True):
-        coordinate = _index(index, grid)
+        coordinate = _index(index, grid)  # an affine index may lie outside of the tensor
         inside = inside & (coordinate >= 0) & (coordinate < shapes[rank])
+        # clipped to keep the key in range; ``inside`` masks the element that it then names
         key = key * shapes[rank] + np.clip(coordinate, 0, shapes[rank] - 1)
     if len(values) == 0:
         return np.full(key.shape, empty), np.zeros(key.shape, bool)
@@ -239,7 +241,7 @@ def reduce_points(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integ
         The sorted distinct keys, the reduced values, and their magnitudes: for sums the sums of absolute
         values, else the absolute value of the first point of each key.
     """
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys, kind="stable")  # stable: without a reduction, the first point counts
     keys, values = keys[order], values[order]
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, np.int64)
     # also without points, for which ``reduceat`` fails
@@ -255,6 +257,7 @@ def reduce_points(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integ
 
 
 def _fold(function: Binary, values: Floats) -> float:
+    """Reduce values from the first to the last, for functions that are no ufunc and lack ``reduceat``."""
     result = values[:1]
     for index in range(1, len(values)):
         result = function(result, values[index : index + 1])

@@ -92,6 +92,7 @@ class _Nest:
             return None
         operands = (self._format_fibers(operand, rank) for operand in expression.operands)
         fibers = list(dict.fromkeys(fiber for fiber in operands if fiber is not None))
+        # a product and a take need all operands; any other operation runs where one of them is present
         intersects = isinstance(expression, Take) or (
             isinstance(expression, Operation) and expression.operator == "*"
         )
@@ -121,6 +122,7 @@ class _Nest:
         is_innermost = rank.endswith("0") or not any(
             isinstance(step, Split) and rank in step.names for step in self.einsum.partitioning
         )
+        # a tensor with only some of the flattened ranks has no fiber for this loop
         if isinstance(equation, Equation) and len(bases) > 1 and is_innermost:
             for access in accesses(equation.expression):
                 if bases & set(access.ranks) and not bases <= set(access.ranks):
@@ -196,7 +198,7 @@ def describe_blocks(specification: Specification) -> str:
 
 
 def _explain_separation(previous: Einsum, einsum: Einsum) -> str:
-    """Return why an Einsum does not run concurrently with the previous Einsum."""
+    """Return why an Einsum begins a new block; the common unit may be of an Einsum before the previous."""
     if previous.bindings.config != einsum.bindings.config:
         return f"in another configuration, {einsum.bindings.config}"
     previous_loops, loops = find_loops_outside_space(previous), find_loops_outside_space(einsum)
@@ -206,7 +208,14 @@ def _explain_separation(previous: Einsum, einsum: Einsum) -> str:
 
 
 def build_traffic_table(report: Report) -> Table:
-    """Return a table of the bytes read from and written to each memory, by Einsum and tensor, and times."""
+    """Return a table of the bytes read from and written to each memory, by Einsum and tensor, and times.
+
+    Bytes are rounded down. The time is that of the component for all tensors of the Einsum, so that it is the
+    same in the rows of several tensors.
+
+    Args:
+        report: the report of a run of the trace model.
+    """
     table = Table("Traffic", ["Einsum", "memory", "tensor", "read", "written", "ns"], labels=3)
     assert report.teaal is not None
     for einsum, components in report.teaal.metrics.items():

@@ -26,7 +26,7 @@ _SIZE_SYMBOL = re.compile(
     r"(?:uniform_shape|nway_shape|uniform_occupancy)\(\s*(?:\w+\s*\.\s*)?([A-Za-z_]\w*)\s*\)"
 )
 
-# The name g in an index such as [g * x + r].
+# The name g in an index such as [g * x + r]: a product of two names, with a closing bracket after it.
 _COEFFICIENT = re.compile(r"[A-Za-z_]\w*(?=\s*\*\s*[A-Za-z_]\w*[^\[]*\])")
 
 
@@ -80,6 +80,7 @@ class Source:
         tensors = {str(key.value) for key, _ranks in _list_entries(einsum.get("declaration"))}
         for node in _find_scalars(einsum["expressions"]) if "expressions" in einsum else ():
             for name in _find_symbols(str(node.value)):
+                # a name without indices may also be a declared tensor
                 if name not in tensors:
                     nodes.setdefault(name, node)
         return nodes
@@ -110,6 +111,7 @@ def _find_symbols(text: str) -> list[str]:
     """Return the names of scalars in indices, and in the right-hand side if it can be parsed."""
     coefficients = _COEFFICIENT.findall(text)
     try:
+        # the grammar takes only numbers as coefficients; any number serves to find the other names
         statement = parse_statement(replace_coefficients(text, dict.fromkeys(coefficients, 1)))
     except UnreadableTextError:
         return coefficients
@@ -139,7 +141,7 @@ def split_symbols(name: str, arguments: Sequence[str]) -> tuple[list[str], list[
         arguments: operands (``A=FILE``, ``FILE``) and settings, in any order.
 
     Raises:
-        ConfigurationError: as ``find``.
+        ConfigurationError: as ``find``; only if an argument has an equals sign.
     """
     symbols = find(name).symbols if any("=" in text for text in arguments) else {}
     settings = [text for text in arguments if "=" in text and text.partition("=")[0] in symbols]
@@ -191,6 +193,7 @@ def _split_variant(name: str) -> tuple[str, str]:
     """Split a name into the machine's name or path, and the variant after a hyphen."""
     if is_path(name) and Path(name).exists():
         return name, ""
+    # folders in a path may have hyphens, so the last hyphen counts; of a name the first hyphen counts
     base, hyphen, variant = name.rpartition("-") if is_path(name) else name.partition("-")
     return (base, variant) if hyphen else (name, "")
 

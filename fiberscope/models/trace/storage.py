@@ -52,6 +52,7 @@ def count_lines_below(tree: FiberTree, root: str, rank: str, elements_per_line: 
     """
     root_level, level_of_rank = tree.level(root), tree.level(rank)
     bounds = np.arange(len(tree.segments[root_level]))
+    # follow the segments down: bounds of the fibers below each root fiber, at the next level
     for level in range(root_level, level_of_rank):
         bounds = tree.segments[level][bounds]
     total = np.concatenate(([0], np.cumsum(count_lines(tree, rank, elements_per_line))))
@@ -213,6 +214,7 @@ class Buffer:
         ]
 
     def _replay(self, accesses: AccessList) -> BeladyCache | SetAssociativeCache:
+        # without a depth, the cache has room for every line
         lines = max(accesses.lines, 1) if self.component.depth is None else self.component.depth
         ways = self.component.ways or DEFAULT_WAYS
         cache = SetAssociativeCache(lines, ways) if self.uses_srrip else BeladyCache(lines)
@@ -246,12 +248,18 @@ class Storage:
         self.buffers: dict[str, Buffer] = {}
         self.totals: dict[str, dict[str, Traffic]] | None = None
         for binding in prepared.einsum.bindings.storage:
+            # DRAM has no recorders: the buffers below charge their fills to it
             if self.components[binding.component].kind != "DRAM" and self._find_bits(binding):
                 self._bind(binding)
 
     def attachments(self) -> Iterator[Attachment]:
-        """Yield the recorders with their accesses; a buffer without a component above it is not recorded."""
+        """Yield the recorders with their accesses.
+
+        A binding is recorded if its tensor comes from a component above the buffer, if accesses of compute
+        units count, or if the buffer is a cache that fills from above for any tensor.
+        """
         for buffer in self.buffers.values():
+            # bindings of a cache compete for its lines, so their accesses are replayed together
             shared = bool(buffer.sources) and buffer.component.kind == "Cache"
             for bound in buffer.bound:
                 if shared or bound.served is not None or bound.binding.tensor in buffer.sources:
@@ -307,7 +315,7 @@ class Storage:
         buffer = self._buffer(binding.component)
         path = self._find_path(binding)
         index = path.index(binding.component)
-        if index:
+        if index:  # the first component of the path has nothing above it
             sources = buffer.sources.setdefault(binding.tensor, [])
             sources += [path[index - 1]] if path[index - 1] not in sources else []
         recorders = [self._make_recorder(binding, buffer, copy) for copy in range(len(buffer.copies))]
@@ -315,6 +323,7 @@ class Storage:
         headers = self._make_headers(binding)
         served = ElementCounter() if self.effects.on_chip and binding.component == path[-1] else None
         rank_format = self._rank_format(binding)
+        # in an uncompressed rank, an element lies at the address of its coordinate
         is_positional = self.effects.places and rank_format.kind == "U"
         bits = self._find_bits(binding)
         counters = recorders, recorder, headers, rank_format.fhbits, served
@@ -354,12 +363,14 @@ class Storage:
         has_header = binding.kind != "payload" or not rank_format.cbits
         if not self.effects.headers or not rank_format.fhbits or not has_header:
             return None
+        # headers take no lines of the buffer's capacity
         return self._make_buffet(binding, WHOLE_FIBER, None)
 
     def _make_buffet(self, binding: StorageBinding, elements: int, capacity: Capacity | None) -> Buffet:
-        level = self.prepared.levels[binding.evict_on or "root"]
+        level = self.prepared.levels[binding.evict_on or "root"]  # without evict-on, lines stay for the run
         if binding.rank in self._find_linked_ranks(binding)[:1]:
             return HeadExchange(elements, self._shape(binding), level, capacity)
+        # lines of whole subtrees are known only for inputs, whose trees exist before the run
         if binding.root is None or binding.tensor == self.prepared.einsum.output:
             return Buffet(elements, self._shape(binding), level, capacity)
         tree = self.prepared.trees[binding.tensor]

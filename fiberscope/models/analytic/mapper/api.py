@@ -24,7 +24,7 @@ from fiberscope.results.report.host import Timing
 from fiberscope.workloads.errors import nearest
 
 SEARCHES: Final = (*WALKS, "optuna")
-EXHAUSTIVE_LIMIT = 10_000_000  # mappings up to which an exhaustive search starts
+EXHAUSTIVE_LIMIT = 10_000_000  # largest ``Space.size``, a bound of mappings, for an exhaustive search
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,10 @@ class MapperResult:
     """The result of a search.
 
     Args:
-        case: the design.
-        outcome: its costs, and statistics of the search.
-        metrics: the metrics of the search.
+        case: the design, without a mapping.
+        best_mapping: the best mapping that the search evaluated.
+        outcome: the costs of the best mapping, and statistics of the search.
+        metrics: the metrics of the search, in the order in which they break ties.
     """
 
     case: Case
@@ -43,7 +44,10 @@ class MapperResult:
     metrics: tuple[str, ...]
 
     def report(self) -> Report:
-        """Return the full report of the mapping, as ``fiberscope.analyze`` does."""
+        """Evaluate the mapping again and return its full report, as ``fiberscope.analyze`` does.
+
+        The host time in the report is the time of this evaluation, not of the search.
+        """
         start = time.perf_counter()
         case = replace(self.case, mapping=self.best_mapping)
         evaluation = evaluate_case(case)
@@ -84,19 +88,22 @@ def find(
     """Return the mapping with the lowest cost among those that a search evaluates.
 
     Args:
-        paths: YAML files with ``architecture`` and ``problem``, and optionally ``mapspace_constraints`` or
-            ``architecture_constraints``; a section ``mapping`` is ignored.
+        paths: YAML files with ``architecture`` and ``problem``, and optionally ``constraints``,
+            ``mapspace_constraints`` or ``architecture_constraints``; a section ``mapping`` is ignored.
         search: one of ``SEARCHES``.
-        metrics: ``edp``, ``delay`` or ``energy``; each further metric breaks ties of those before.
-        limits: limits that end the search.
-        seed: the seed of random numbers.
+        metrics: at least one of ``edp``, ``delay`` and ``energy``; each further metric breaks ties of those
+            before.
+        limits: limits that end the search, checked after each chunk; None: those of ``Limits()``.
+        seed: the seed of random numbers; ``exhaustive`` and ``linear_pruned`` draw none.
         workers: processes, without effect on the result; ``optuna`` uses one.
         settings: options of the model, as of ``analyze``.
         progress: a callback with the best cost, the number of evaluated mappings, and their limit; or whether
             a notebook shows a progress bar.
 
     Raises:
-        ConfigurationError, InputError: an input is invalid, or no mapping is valid.
+        ConfigurationError, InputError: an input is invalid, the mapspace is empty or too large for an
+            exhaustive search, or no evaluated mapping is valid.
+        StartError: a worker cannot start, or has died.
     """
     _check(search, metrics)
     case = read_case(paths, settings, with_mapping=False)
@@ -108,6 +115,7 @@ def find(
             f"constrain them to {EXHAUSTIVE_LIMIT:,}, or search random_pruned"
         )
     with progress_callback(progress) as tell:
+        # lazy: a chunk is evaluated when ``judge`` asks for it, so a limit ends the evaluation, too
         evaluations = (
             guided(case.design, space, metrics, seed)
             if search == "optuna"

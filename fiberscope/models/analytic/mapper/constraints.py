@@ -40,7 +40,10 @@ class Constraints:
 
     @classmethod
     def none(cls, architecture: Architecture, problem: Problem) -> Constraints:
-        """Return the constraints of the machine alone: the outermost level keeps all tensors."""
+        """Return the constraints of the machine alone.
+
+        The outermost level keeps all tensors. A level without storage keeps none and has no temporal loops.
+        """
         levels, dimensions = len(architecture.levels), len(problem.dimensions)
         keep = np.full((levels, len(problem.tensors)), _FREE)
         keep[0] = _KEPT
@@ -57,6 +60,9 @@ def read_constraints(
     directives: Sequence[Directive], architecture: Architecture, problem: Problem
 ) -> Constraints:
     """Read constraints, which have the syntax of a mapping, with ``<=`` and ``>=`` for bounds.
+
+    A later entry overrides an earlier entry about the same bound, order or tensor. Entries of other types
+    than loops and data, such as ``utilization``, are ignored.
 
     Args:
         directives: entries of the file, each with its location for messages.
@@ -97,9 +103,9 @@ class _Reader(Names):
         kind = int(directive.type == "spatial")
         for _text, dimension, relation, bound in self.factors(directive, location):
             dimension_bound = self.problem.bounds[dimension]
-            number = min(
-                bound or dimension_bound, dimension_bound
-            )  # 0 is the whole dimension, and so is what exceeds it
+            # 0 is the whole dimension, and so is a larger number
+            number = min(bound or dimension_bound, dimension_bound)
+            # "=" sets both bounds
             if relation != ">=":
                 self.constraints.greatest[kind, level, dimension] = number
             if relation != "<=":
@@ -108,6 +114,7 @@ class _Reader(Names):
         if not kind:
             self.inner[level] = tuple(order) or self.inner[level]
         elif directive.split is not None:
+            # dimensions that the permutation does not list go along Y, like those after the split
             along_x = order[: directive.split]
             self.on_y[level] = tuple(index not in along_x for index in range(len(self.problem.dimensions)))
 

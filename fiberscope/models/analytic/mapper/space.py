@@ -19,6 +19,8 @@ from fiberscope.models.analytic.problem import Problem
 def list_factorisations(number: int, least: Sequence[int], greatest: Sequence[int]) -> Integers:
     """Return all factorisations of a number into ordered, bounded factors: factorisations x factors.
 
+    There may be none; the array then has no rows.
+
     Args:
         number: the product of the factors.
         least, greatest: bounds of each factor, both inclusive.
@@ -61,6 +63,7 @@ class Space:
         self.levels, self.dimensions = len(architecture.levels), len(problem.dimensions)
         self.fan_outs = self._compute_fan_outs()
         greatest = constraints.greatest.copy()
+        # a spatial loop has at most as many iterations as its level has instances inside
         greatest[1] = np.minimum(greatest[1], self.fan_outs.prod(axis=1)[:, None])
         self.cuts = [
             list_factorisations(
@@ -82,6 +85,7 @@ class Space:
         return np.where(uneven[:, None], np.stack([totals, np.ones_like(totals)], axis=1), fan_outs)
 
     def _choose_kept(self) -> Iterator[Booleans]:
+        """Yield every choice of the tensors that levels are free to keep, first the choice that keeps all."""
         free = np.argwhere(self.constraints.keep < 0)
         for choice in product((True, False), repeat=len(free)):
             keep = self.constraints.keep > 0
@@ -132,6 +136,7 @@ class Space:
         for level, (along_x, along_y) in enumerate(self.fan_outs):
             bounds, constraint = spatial[:, level], self.constraints.on_y[level]
             choices = [constraint] if constraint else product((False, True), repeat=self.dimensions)
+            # a mapping takes the first choice that fits; without one, its loops stay along X
             is_open = np.ones(len(spatial), np.bool_)
             for choice in map(np.array, choices):
                 fits = np.where(choice, 1, bounds).prod(axis=1) <= along_x
@@ -183,10 +188,12 @@ class Space:
         return cut_indices, orders, random.integers(0, len(self.keep_choices), count)
 
     def _draw_orders(self, random: np.random.Generator, count: int, level: int) -> Integers:
+        """Draw orders of a level's temporal loops, constrained loops innermost: mappings x dimensions."""
         inner = self.constraints.inner[level]
         free = np.array(
             [dimension for dimension in range(self.dimensions) if dimension not in inner], np.int64
         )
+        # the order of independent random numbers is a uniformly drawn permutation
         free_order = free[np.argsort(random.random((count, len(free))), axis=1)]
         fixed = np.broadcast_to(np.array(inner, np.int64), (count, len(inner)))
         return np.concatenate([fixed, free_order], axis=1)
