@@ -126,7 +126,7 @@ def share_both_nonempty(problem: Problem, a: int, a_box: Integers, b: int, b_box
         a_box, b_box: extents of the tiles: mappings x dimensions. In shared dimensions, those of the
             first tensor count for both.
     """
-    shared = problem.touches[a] & problem.touches[b]
+    shared = problem.touches[a] & problem.touches[b]  # mask of the dimensions that index both tensors
     second = np.where(shared, a_box, b_box)
     # counting costs far more than this search for mappings with equal tiles
     rows = np.concatenate([a_box, second], axis=1)

@@ -203,7 +203,7 @@ class _Translation:
         loops = [loop for loop in nest.loops_inside(level) if loop.dimension in nest.tensors[name]]
         rank_formats = tuple(
             _rank_format(ranks.get(loop.name), nest.dimension_index(loop))
-            for loop in reversed(loops)
+            for loop in reversed(loops)  # innermost first, as the ranks of a format
             if loop.bound > 1
         )
         return Format(rank_formats, inner_to_outer=True)
@@ -243,7 +243,7 @@ def _reverse_dimensions(numbers: list[int], count: int) -> list[int]:
 
 def _level(component: Component, clock: float) -> Level:
     """Return the level of a component without a capacity: machines choose tiles that fit."""
-    # bits a second, by cycles a second and bits a word
+    # words a cycle, from bits a second and cycles a second
     words_per_cycle = None if component.bandwidth is None else component.bandwidth / clock / _WORD_BITS
     return Level(
         component.name,

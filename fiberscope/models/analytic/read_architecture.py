@@ -103,7 +103,7 @@ def read_architecture(root: NodeSchema, location: Location, targets: Collection[
         raise location.error("the architecture has no level of storage; add a component of class storage")
     if len(computes) != 1:
         raise location.error(f"the architecture needs one component that computes, and has {len(computes)}")
-    names = [unit.name for unit in units]
+    names = [unit.name for unit in units]  # mappings and constraints find levels by name
     for unit in units:
         if names.count(unit.name) > 1:
             raise unit.location.error(f"{unit.name} is the name of two components")
@@ -163,7 +163,7 @@ class _Tree:
             mesh: instances of the node along X and Y.
             shared: attributes that the nodes above give to all nodes below.
         """
-        shared = {**shared, **_select_model_attributes(node.attributes)}
+        shared = {**shared, **_select_model_attributes(node.attributes)}  # the node's own take precedence
         for key in ("nodes", "local", "subtree"):
             outer_path, inner, attributes_above = path, mesh, shared
             for number, child in enumerate(getattr(node, key)):

@@ -38,7 +38,11 @@ class Names:
         self.notes = [] if notes is None else notes
 
     def level(self, directive: DirectiveSchema, location: Location) -> int:
-        """Return the level of an entry; the mesh of a container also by its name in processed files."""
+        """Return the level of an entry; the mesh of a container also by its name in processed files.
+
+        Raises:
+            ConfigurationError: there is no such level, or the entry has no target.
+        """
         name = directive.target.partition("[")[0]
         container = name.removeprefix("inter_").removesuffix("_spatial")
         for candidate in (name, format_fan_out_name(name), container):
@@ -99,7 +103,15 @@ class Names:
     example = "a factor of a mapping is a dimension and its bound, as K=8"
 
     def permutation(self, order: str | list[str], location: Location) -> list[int]:
-        """Return the dimensions of an order, innermost first; the order is a list or a text."""
+        """Return the dimensions of an order, innermost first; dimensions that it does not list are missing.
+
+        Args:
+            order: a list of names, or a text with names between spaces or commas, or with single letters.
+            location: its location, for messages.
+
+        Raises:
+            ConfigurationError: a name does not exist or occurs twice, or the text is ambiguous.
+        """
         names = self._split_letters(order, location) if isinstance(order, str) else order
         return self.dimensions(names, location)
 

@@ -53,7 +53,7 @@ def read_problem(
         _read_tensor(data_space, data_spaces / number, shape.dimensions, coefficients)
         for number, data_space in enumerate(shape.data_spaces)
     )
-    # first without densities, which need the shapes of the tensors, which the problem computes
+    # densities need the shapes of the tensors, so the problem is built twice
     problem = Problem(shape.name, tuple(shape.dimensions), bounds, tensors, ())
     if problem.operations > LARGEST:
         raise (location / "instance").error(f"a problem has at most {LARGEST} computes")

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+# uncompressed, uncompressed with a bitmask, bitmask, coordinate and payload, run-length encoding,
+# uncompressed offset pairs: see ``RankFormat``
 Kind = Literal["U", "UB", "B", "CP", "RLE", "UOP"]
 COMPRESSED_KINDS: tuple[Kind, ...] = ("B", "CP", "RLE")  # kinds that store only nonempty coordinates
 
@@ -63,11 +65,11 @@ class Format:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition under which reads are omitted.
+    """A condition under which accesses are omitted: reads, and for an output updates too.
 
     Args:
-        target: index of the tensor whose reads are omitted (the follower).
-        leaders: indices of other tensors. A read is omitted if the tile of at least one of them is empty.
+        target: index of the tensor whose accesses are omitted (the follower).
+        leaders: indices of other tensors. An access is omitted if the tile of at least one leader is empty.
     """
 
     target: int
@@ -76,10 +78,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class ReadOmission:
-    """A feature that omits reads at a level.
+    """A feature that omits accesses of a tensor at a level: reads, and updates of an output.
 
     Args:
-        is_skipping: True for skipping (an omitted read takes no cycle), False for gating (it takes a cycle).
+        is_skipping: True for skipping (an omitted access takes no cycle), False for gating (a cycle each).
         options: alternative conditions; in each mapping, the condition with the largest saving applies.
     """
 

@@ -315,7 +315,7 @@ class MappingReader:
         if isinstance(size, str):
             if size not in self.symbols:
                 raise self.document.error(path, f"there is no symbol {size}; {nearest(size, self.symbols)}")
-            size = Fraction(self.symbols[size])
+            size = Fraction(self.symbols[size])  # exact, so that 2.5 is refused and 2.0 is not
         if size is None or size.denominator != 1 or not 1 <= size < 2**62:
             raise self.document.error(
                 path, f"a size of {float(size or 0):g}; it should be a whole number from 1 on"

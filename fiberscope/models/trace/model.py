@@ -259,6 +259,7 @@ def _build_merger_input(run: EinsumRun, binding: MergerBinding, outcome: Cascade
     An output of an earlier Einsum in this order is read as it was stored. Otherwise the Einsum's own tree,
     which is partitioned, is reordered.
     """
+    # backwards: in an iteration, the output of the latest round counts
     for earlier in reversed(outcome.runs[: outcome.runs.index(run)]):
         if earlier.prepared.einsum.output == binding.tensor and earlier.stored.names == binding.init_ranks:
             return earlier.stored

@@ -159,6 +159,7 @@ def _cut_by_occupancy(
         raise InputError(f"{directive.leader} cannot lead the cut of {rank}: it does not have it")
     # boundaries are those of each fiber under the outer ranks; a tensor without these ranks cannot have them
     outer = [name for name in _find_outer_ranks(plan, leader, rank, piece) if name != rank]
+    # the fibers of ``rank`` then lie directly below the outer ranks, one fiber for each of their coordinates
     leader.tree = _move_to_root(leader.tree, outer, rank)
     boundaries = leader.tree.boundaries(rank, directive.size)
     for operand in operands:

@@ -91,19 +91,16 @@ def find(
         paths: YAML files with ``architecture`` and ``problem``, and optionally ``constraints``,
             ``mapspace_constraints`` or ``architecture_constraints``; a section ``mapping`` is ignored.
         search: one of ``SEARCHES``.
-        metrics: at least one of ``edp``, ``delay`` and ``energy``; each further metric breaks ties of those
-            before.
+        metrics: at least one of ``edp``, ``delay`` and ``energy``; a later metric breaks ties of the others.
         limits: limits that end the search, checked after each chunk; None: those of ``Limits()``.
         seed: the seed of random numbers; ``exhaustive`` and ``linear_pruned`` draw none.
         workers: processes, without effect on the result; ``optuna`` uses one.
         settings: options of the model, as of ``analyze``.
-        progress: a callback with the best cost, the number of evaluated mappings, and their limit; or whether
-            a notebook shows a progress bar.
+        progress: a callback with best cost, evaluated mappings and limit; or whether a notebook shows a bar.
 
     Raises:
-        ConfigurationError, InputError: an input is invalid, the mapspace is empty or too large for an
-            exhaustive search, or no evaluated mapping is valid.
-        StartError: a worker cannot start, or has died.
+        ConfigurationError, InputError: an input is invalid, the mapspace is empty or too large to exhaust, no
+            evaluated mapping is valid, or a worker cannot start or dies (``StartError``).
     """
     _check(search, metrics)
     case = read_case(paths, settings, with_mapping=False)

@@ -110,7 +110,7 @@ class Space:
         """Return mappings from their parts, with loops of one iteration outermost.
 
         Args:
-            cut_indices: indices in ``cuts``: mappings x dimensions.
+            cut_indices: a row of ``cuts`` for each dimension: mappings x dimensions.
             orders: of the temporal loops, dimensions innermost first: mappings x levels x dimensions.
             keep: index in ``keep_choices``.
         """
