@@ -305,6 +305,7 @@ class Representation:
         if self._options.timeloop and isinstance(density, Uniform):
             return _exclude_least(density, dense, mean)
         arriving = 1.0 - compute_empty_share(density, extents)
+        # empty tiles add nothing to the mean, so the mean of the others is larger by their share
         return np.divide(mean, arriving, out=np.zeros_like(mean), where=arriving > 0), arriving
 
     def _apply_format(

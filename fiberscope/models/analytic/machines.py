@@ -165,6 +165,7 @@ class _Translation:
         # memory gets a partial sum of the output for each pass of level 1 over this part of the reduced rank
         length = prod(loop.bound for loop in self.nest.loops_inside(1) if loop.dimension == reduced_rank)
         starts = range(0, self.nest.dimension_bound(reduced_rank), length)
+        # patterns of ones do not cancel, so the nonzeros of a product are the coordinates of partial sums
         nonzeros = sum((a[start : start + length].T @ b[start : start + length]).nnz for start in starts)
         return Uniform(shape, nonzeros / len(starts) / prod(shape))
 

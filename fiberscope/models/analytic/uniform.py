@@ -33,6 +33,7 @@ class Uniform(Density):
 
     def __init__(self, shape: Sequence[int], density: float, nonzeros: ArrayLike | None = None) -> None:
         super().__init__(shape, density)
+        # rounded before ``ceil``: 0.07 * 100 is a little more than 7
         nonzero_count = np.ceil(round_products(density * self.elements)) if nonzeros is None else nonzeros
         self.nonzeros: Integers = np.asarray(nonzero_count, np.int64)
 

@@ -97,6 +97,7 @@ class Computation:
     def _size(self, rank: str, index: Index) -> int:
         if index.rank is not None:
             return self.shapes[index.rank]
+        # the largest value of an affine index: terms with a negative factor are then 0
         reach = sum(max(0, factor * (self.shapes[name] - 1)) for name, factor in index.terms)
         return self.specification.shapes.get(rank, index.constant + reach + 1)
 
@@ -162,7 +163,7 @@ class Arithmetic:
             arguments: values of the arguments; their shapes can be broadcast.
         """
         if name in FUNCTIONS:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"):  # a division by zero gives an infinity or NaN, as in the nest
                 return FUNCTIONS[name](arguments[0], arguments[-1])
         definition = self.specification.functions[name]
         scalars = {**self.scalars, **dict(zip(definition.arguments, arguments, strict=True))}
@@ -181,6 +182,7 @@ def point_by_point(work: Computation) -> tuple[dict[str, Integers], Floats]:
     """
     einsum, specification = work.einsum, work.specification
     full = tuple(work.shapes[rank] for rank in einsum.ranks)
+    # an array along one axis for each rank; arrays of several ranks broadcast to all points
     grid = dict(zip(einsum.ranks, np.ogrid[tuple(map(slice, full))], strict=True))
 
     def tensor(access: Access) -> tuple[Floats, Mask]:

@@ -130,6 +130,7 @@ class _Nest:
 
     def _format_body(self, equation: Equation) -> str:
         """Return the statement of the innermost loop, with the redefined operators as a comment."""
+        # points that differ only in these ranks update the same element
         reduced_ranks = set(self.einsum.ranks) - set(equation.output.ranks)
         left, _equals, right = equation.text.partition("=")
         redefined = {

@@ -95,6 +95,7 @@ class Space:
     @cached_property
     def size(self) -> int:
         """Return an upper bound of the number of mappings: loops of one iteration count."""
+        # dimensions that the constraints fix innermost do not permute
         orders = prod(factorial(self.dimensions - len(inner)) for inner in self.constraints.inner)
         return prod(len(cuts) for cuts in self.cuts) * orders * len(self.keep_choices)
 
