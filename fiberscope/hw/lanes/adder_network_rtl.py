@@ -59,6 +59,7 @@ def design(parameters: AdderNetworkParameters, streams: Streams) -> None:
         row = rows.stage(stage, _added(row, stage))
     flags = [lane["joined"] for lane in row]
     width = parameters.operand_bits + parameters.leaves.bit_length() - 1
+    # A lane without a sum is empty: its mask is 0, whatever its other fields hold
     rows.leave(
         [
             {
@@ -73,7 +74,7 @@ def design(parameters: AdderNetworkParameters, streams: Streams) -> None:
 
 def _joined(row: Row) -> Row:
     """Return the row with a flag in each lane: whether its leaf and the next belong to the same neuron."""
-    none = pyrtl.Const(0, 1)
+    none = pyrtl.Const(0, 1)  # the last lane has no leaf behind it
     flags = [
         alias(f"joined_{i:03}", lane["mask"] & behind["mask"] & (lane["coordinate"] == behind["coordinate"]))
         for i, (lane, behind) in enumerate(pairwise(row))
@@ -92,6 +93,7 @@ def _added(row: Row, stage: int) -> Row:
         right = _operand(
             row, adder + 1, [(adder + step, flags[adder + 1 : adder + 1 + step]) for step in steps]
         )
+        # An adder between two neurons adds nothing: its lane keeps its own leaf, in the width of a sum
         total = alias(f"sum_{adder:03}", _sum(left, right))
         own = row[adder]["value"].sign_extended(len(total))
         behind[adder] = {**row[adder], "value": pyrtl.select(flags[adder], total, own)}
@@ -131,6 +133,7 @@ def _is_lane(flags: Sequence[Signal], lane: int) -> Signal:
     alone = ~flags[lane] & (~flags[lane - 1] if lane else pyrtl.Const(1, 1))
     if lane == len(flags) - 1:
         return alone
+    # If all flags up to the next higher adder are set, the neuron extends to that adder
     below = reduce(and_, flags[lane - span : lane]) if lane >= span else pyrtl.Const(0, 1)
     above = flags[lane + 1 : lane + 1 + span]
     beyond = reduce(and_, above) if lane + span < len(flags) - 1 else pyrtl.Const(0, 1)
@@ -138,7 +141,10 @@ def _is_lane(flags: Sequence[Signal], lane: int) -> Signal:
 
 
 def _additions(adapter: Adapter) -> int:
-    """Return the number of additions; those of a vector in the pipeline count when its sums leave."""
+    """Return the number of additions so far; exact only while no vector is in the pipeline.
+
+    A neuron of n operands takes n - 1 additions. A vector in the pipeline counts with all its operands.
+    """
     return adapter.end("leaves").tokens - adapter.end("sums").tokens
 
 

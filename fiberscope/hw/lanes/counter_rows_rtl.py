@@ -89,6 +89,7 @@ class UpdateRows:
         ]
         self.shows = alias("shows", source.valid & updates)
         self.places = [shape.place(lane["coordinate"]) for lane in self.row]
+        # A row stays at the inputs until all its clusters have been served, a cluster a bank in each cycle
         served: list[Signal] = [pyrtl.Register(1, f"served_{i:02}") for i in range(len(self.row))]
         waits = [self.shows & head & ~done for head, done in zip(self.heads, served, strict=True)]
         # For each bank, one-hot: the first lane that waits for the bank.
@@ -134,6 +135,7 @@ class UpdateRows:
         entry = chosen(grants, [place[0] for place in self.places])
         part = chosen(grants, [place[1] for place in self.places])
         adds: Signal = pyrtl.Register(1, f"adds_{bank:02}")
+        # The sum is written once, also if the second cycle is held: no row is processed during a stall
         adds.next <<= self.moves & reduce(or_, grants)
         held_entry, held_part = self._held(f"entry_{bank:02}", entry), self._held(f"part_{bank:02}", part)
         amount = self._held(f"amount_{bank:02}", chosen(grants, amounts))
@@ -152,7 +154,8 @@ class UpdateRows:
         The number is the rank of the last item plus one, passed from the end of the row to the first item.
         """
         bits = len(self.row[0]["reference"])
-        goes_on, length = pyrtl.Const(0, 1), pyrtl.Const(0, bits)  # of the items behind the lane
+        # Of the items behind the lane: whether its cluster goes on there, and the length of that cluster
+        goes_on, length = pyrtl.Const(0, 1), pyrtl.Const(0, bits)
         amounts = []
         for lane, item, head in zip(
             reversed(self.row), reversed(self.items), reversed(self.heads), strict=True
@@ -170,6 +173,7 @@ class UpdateRows:
         """
         before: Signal = pyrtl.Const(0, self.shape.bits)
         sent: Row = []
+        # A counter read in the last cycle is in its bank; a counter read earlier for this row is kept
         for i, lane in enumerate(self.row[:lanes]):
             now: Signal = pyrtl.Register(1, f"granted_before_{i:02}")
             now.next <<= pyrtl.select(self.moves, self.granted[i], now)

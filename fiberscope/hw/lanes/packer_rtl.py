@@ -47,7 +47,10 @@ class PackerParameters(ItemParameters):
 
     @property
     def kept(self) -> int:
-        """Return the maximum number of items that are held from one cycle to the next."""
+        """Return the maximum number of items that are held from one cycle to the next.
+
+        If an output row leaves, at most the items of an input row stay; else fewer than an output row has.
+        """
         return max(self.inputs, self.outputs - 1)
 
 
@@ -61,7 +64,8 @@ def design(parameters: PackerParameters, streams: Streams) -> None:
     """Create a crossbar from the lanes to a list of places, which begins with the held items.
 
     The first ``outputs`` places are the output row. The register ``held`` is the number of held items, and
-    ``ending`` is high while an array has ended whose stops have not been sent.
+    ``ending`` is high while an array has ended whose stops have not been sent. The module does not check that
+    all lanes behind a stop hold stops.
     """
     source, sink = streams.inputs["lanes"], streams.outputs["packed"]
     bits = parameters.places.bit_length()
@@ -79,6 +83,7 @@ def design(parameters: PackerParameters, streams: Streams) -> None:
     # A row that completes an output row is taken only if the output row leaves in the same cycle
     moves = alias("moves", (takes | sends) & (sink.ready | ~sends))
     source.accept(room & (sink.ready | ~sends))
+    # A full row has no stop, so that it is never the last row of its array
     last = alias("last_row", count < parameters.outputs)
     leaves = alias("leaves", moves & sends)
     left = unless(last, (count - parameters.outputs)[:bits])
@@ -89,6 +94,7 @@ def design(parameters: PackerParameters, streams: Streams) -> None:
     for i, register in enumerate(kept):
         # After an output row has left, the items behind it move to the front
         later = i + parameters.outputs
+        # Behind the last place there is no item, so that the register may keep any word
         behind = places[later] if later < len(places) else register
         register.next <<= pyrtl.select(leaves, behind, pyrtl.select(moves, places[i], register))
     fields = {name: wire for name, wire in row[0].items() if name not in (MASK, "control")}
@@ -136,6 +142,7 @@ def _crossed(
     for i in range(parameters.places):
         flags = [item & flags[i] for item, flags in zip(items, at, strict=True)]
         new = alias(f"new_{i:02}", chosen(flags, words))
+        # The held items are in the first places; an item of the row has a place behind them
         crossed.append(pyrtl.select(held > i, kept[i], new) if i < len(kept) else new)
     return crossed
 

@@ -27,8 +27,8 @@ class RowPipeline(Component):
     ``_process_row``. This method reads the heads of ``inputs`` and writes the result row to ``kinds``,
     ``coordinates``, ``references`` and ``values``, from index ``index`` on. If rows need further tokens,
     the subclass also overrides ``_can_accept``, ``_prepare`` and ``_wait``. In a cycle
-    without a stall, the order of the calls is ``_can_accept``, ``_process_row``, ``_prepare``. If nothing
-    has moved, ``_wait`` follows.
+    without a stall, the order of the calls is ``_can_accept``, ``_process_row``, ``_prepare``; the first is
+    called only if all inputs have a token. If nothing has moved and the pipeline is empty, ``_wait`` follows.
 
     Accounting: busy while a row moves or is in a stage; waiting for the first output without a free slot
     while the oldest row is blocked. An empty pipeline waits for the first input without a token if another
@@ -49,6 +49,7 @@ class RowPipeline(Component):
         self.ports = ports
         self.lanes = lanes
         self.pipeline = Pipeline(depth)  # unused if the depth is 0
+        # A block without stages needs the arrays for the row that it passes on within a cycle
         entries = max(depth, 1) * lanes
         self.kinds = array("q", bytes(8 * entries))
         self.coordinates = array("q", bytes(8 * entries))
@@ -81,7 +82,9 @@ class RowPipeline(Component):
             full_lane = self._first_full_output()
             if full_lane >= 0:
                 return self.wait_output(self.outputs[full_lane])
+            # The oldest row leaves before a row enters, so that the new row can use its slot
             self._send(pipeline.leave(now) * self.lanes)
+        # During a stall the cycle has ended above: no row enters, and nothing is prepared
         valid_inputs = self._count_valid_inputs()
         accepts = valid_inputs == self.lanes and self._can_accept()
         if accepts:
@@ -90,6 +93,7 @@ class RowPipeline(Component):
         if sends or accepts or prepares:
             return self.busy(now + 1)
         if pipeline.filled > 0:
+            # Nothing can move before the oldest row is due, unless a token arrives and wakes the block
             return self.busy(pipeline.due())
         return self._wait(valid_inputs)
 
@@ -222,6 +226,7 @@ class ArrayPipeline(RowPipeline):
                 self._compute(source.coordinate(), source.reference(), index + lane)
                 self.values[index + lane] = source.value()
                 length += 1
+        # A row with a stop is the last of its array; a row of stops alone can also be a whole, empty array
         self.in_array = length == self.lanes
         self.numbers += length
 

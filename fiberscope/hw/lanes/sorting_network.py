@@ -19,6 +19,9 @@ def network(lanes: int) -> tuple[Column, ...]:
 
     Args:
         lanes: number of lanes, a power of two, at least 2.
+
+    Returns:
+        The columns in the order of the stages.
     """
     return tuple(
         tuple(_pair(lane, span, run) for lane in range(lanes) if not lane & span)
@@ -28,10 +31,12 @@ def network(lanes: int) -> tuple[Column, ...]:
 
 
 def _powers(first: int, last: int) -> list[int]:
+    """Return the powers of two from ``first`` to ``last``, both powers of two; none if ``last`` is less."""
     return [1 << level for level in range(first.bit_length() - 1, last.bit_length())]
 
 
 def _pair(lane: int, span: int, run: int) -> tuple[int, int]:
+    # A lane whose bit ``run`` is set is in a descending run. The last run has all lanes, so that it ascends.
     return (lane + span, lane) if lane & run else (lane, lane + span)
 
 
@@ -76,6 +81,7 @@ class SortingNetwork(ArrayPipeline):
         check_size(name, lanes, width)
         if lanes < 2 or lanes & (lanes - 1):
             raise ValueError(f"{name}: lanes must be a power of two from 2 to {MAXIMUM_LANES}, not {lanes}")
+        # The channels at ``sorted`` are the register of the last column
         super().__init__(name, ("lanes", "sorted"), lanes, width, depth(lanes) - 1)
         self.comparators = sum(map(len, network(lanes)))
         self.chunks = 0
@@ -91,6 +97,7 @@ class SortingNetwork(ArrayPipeline):
         count = self.numbers - earlier_numbers
         if count > 0:
             self.chunks += 1
+        # All numbers of a row precede its stops, so that they are the first ``count`` elements
         for last in range(index + 1, index + count):
             self._insert(index, last)
 
@@ -114,6 +121,7 @@ class SortingNetwork(ArrayPipeline):
 
     def signals(self) -> tuple[Signal, ...]:
         """Return the signals: rows in the pipeline, chunks and numbers so far."""
+        # At most 35 rows are in the pipeline: a network of 256 lanes has 36 columns
         return (Signal("in_flight", 6), Signal("chunks", 48), Signal("numbers", 48))
 
     def sample(self) -> tuple[int, ...]:

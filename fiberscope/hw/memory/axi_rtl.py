@@ -21,8 +21,8 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 
-LINES = (16, 32, 64, 128)  # bytes of a beat
-WRITES_BITS = 6  # bits of the counter of writes without a response
+LINES = (16, 32, 64, 128)  # bytes of a beat; AXI4 allows every power of two up to 128
+WRITES_BITS = 6  # bits of the counter of writes without a response; at most 63 are open
 INCREMENTING = 1  # AXI4 code of the burst type
 CHANNELS = ("ar", "r", "aw", "w", "b")
 
@@ -81,7 +81,8 @@ def design(parameters: AxiParameters, streams: Streams) -> None:
 
     A read waits until all earlier writes have a response, as AXI4 keeps no order between reads and writes. At
     most 63 writes are without a response. A write sends its address and its data in the same cycle. Error
-    codes in ``resp`` are ignored.
+    codes in ``resp`` are ignored, and so is ``last``, since each burst has one beat. ``aw`` and ``w`` become
+    ``valid`` only if both are ``ready``, which AXI4 forbids: only ``REGISTERED`` may be connected to a bus.
     """
     requests, responses = streams.inputs["requests"], streams.inputs["b"]
     reads, writes, beats = (streams.outputs[name] for name in ("ar", "aw", "w"))
@@ -92,11 +93,13 @@ def design(parameters: AxiParameters, streams: Streams) -> None:
     may_write = alias("may_write", ~is_read & has_room)
     reads.send(requests.valid & may_read, _address(parameters, requests.fields))
     writes.send(requests.valid & may_write, _address(parameters, requests.fields))
+    # A request writes a whole line: all bytes of the beat are enabled
     whole = pyrtl.Const((1 << parameters.line_bytes) - 1, parameters.line_bytes)
     beat = {"data": requests.fields["line"], "strb": whole, "last": pyrtl.Const(1, 1)}
     beats.send(requests.valid & may_write, beat)
     requests.accept((may_read & reads.ready) | may_write)
     responses.accept(pyrtl.Const(1, 1))
+    # No requester waits for a write, so that a response only lowers the count
     begun = alias("write_begun", requests.valid & may_write)
     unanswered.next <<= (unanswered + begun - responses.valid)[:WRITES_BITS]
     _reply(parameters, streams)
@@ -107,6 +110,7 @@ def _address(parameters: AxiParameters, fields: dict[str, Signal]) -> dict[str, 
     return {
         "id": fields["coordinate"],
         "addr": fields["reference"],
+        # AXI4 codes: ``len`` is the beats minus one, ``size`` the logarithm of the bytes of a beat
         "len": pyrtl.Const(0, 8),
         "size": pyrtl.Const(parameters.line_bytes.bit_length() - 1, 3),
         "burst": pyrtl.Const(INCREMENTING, 2),
@@ -147,6 +151,7 @@ def with_axi(composition: Composition, parameters: AxiParameters) -> Composition
     for label, end in composition.exports.items():
         port, _, place = label.rstrip("]").partition("[")
         name = f"axi_{place}"
+        # Port n of the machine, ``requests[n]`` and ``replies[n]``, gets the instance ``axi_n``
         if port == REQUESTS:
             parts[name] = Part(REGISTERED, parameters)
             links.append(Link(end, f"{name}.requests"))
@@ -171,6 +176,7 @@ def axi_module(composition: Composition) -> str:
 
 def axi_names(composition: Composition) -> dict[str, str]:
     """Return the name in the wrapper for each wire of a machine of ``with_axi``."""
+    # ``ar_0_addr`` becomes ``m0_axi_araddr``; wires of other ports keep their names
     pattern = re.compile(rf"({'|'.join(CHANNELS)})_(\d+)_(\w+)")
     names = [wire.name for wire in composition.interface().wires()]
     return {name: pattern.sub(r"m\2_axi_\1\3", name) if pattern.fullmatch(name) else name for name in names}

@@ -35,7 +35,8 @@ class FreeNumbers:
     """A pool of the numbers below a count, which are taken and given back. Call ``update`` once.
 
     The next number to take is in a register, so that it is known at the beginning of a cycle. When it is
-    taken, the register gets the lowest free number; if the pool was empty, the number that is given back.
+    taken, the register gets the lowest free number. If no number is free, it gets the next number that is
+    given back.
 
     Args:
         name: name of what is numbered, for the names of wires.
@@ -63,7 +64,7 @@ class FreeNumbers:
             give: whether a number is given back.
             returned: this number.
         """
-        # ``lowest`` is one-hot: the first number that is not taken.
+        # ``lowest`` is one-hot: the first number that is not taken. The last entry of ``below`` is not used.
         below = all_up_to(self._taken)
         lowest = [
             ~taken & before for taken, before in zip(self._taken, [pyrtl.Const(1, 1), *below], strict=False)
@@ -73,6 +74,7 @@ class FreeNumbers:
         next_number = pyrtl.select(below[-1], returned, number_of(lowest))
         self.next.next <<= pyrtl.select(moves, next_number, self.next)
         self._none.next <<= moves & below[-1] & ~give
+        # A number given back to an empty pool goes directly to ``next``, and still counts as taken
         returns = give & ~self._none
         for number, (taken, first) in enumerate(zip(self._taken, lowest, strict=True)):
             taken.next <<= (taken | (moves & first)) & ~(returns & (returned == number))
@@ -105,6 +107,7 @@ class Miss:
             widths: bits of each register except ``placed``.
         """
         names = [f"miss_{number:02}_{name}" for name in cls.__dataclass_fields__]
+        # Only ``placed`` has a reset: it is read for all misses, the other registers for open misses only
         placed: Signal = pyrtl.Register(1, names[0])
         return cls(placed, *(DataRegister(bits, name) for bits, name in zip(widths, names[1:], strict=True)))
 
@@ -234,8 +237,10 @@ class MissTable:
 
     def _read(self, takes: Signal, answered: Signal, arriving: Signal) -> None:
         """Read the line that is taken and its first target, or the target after the answered one."""
+        # These are copied, so that no target may join in this cycle, see ``comes``
         first, last, waiting = map(self.of_arriving, ("first", "last", "waiting"))
         moves = takes | answered
+        # The memory shows the entry of the last address: the target behind the one that is answered now
         following: Signal = pyrtl.WireVector(len(first), "target_behind")
         address = alias("target_address", pyrtl.select(takes, first, following))
         following <<= self._following.read(address, moves)[0]
@@ -257,7 +262,7 @@ class MissTable:
         return [flag & ~closing for flag, closing in zip(flags, self._closing, strict=True)]
 
     def comes(self, valid: Signal, flags: Sequence[Signal]) -> Signal:
-        """Return whether the line at the port is that of one of the flagged misses."""
+        """Return whether the line of a flagged miss is at the port, so that no request can join the miss."""
         return valid & any_of("comes", [a & b for a, b in zip(self.arriving, flags, strict=True)])
 
     def update(self, changes: MissChanges) -> None:
@@ -275,7 +280,9 @@ class MissTable:
         last = alias("joined_last", chosen(changes.brings, [miss.last for miss in self._misses]))
         self._lines.write(self.next, [changes.line], [changes.opened])
         self._targets.write(target, [pyrtl.concat(changes.tag, changes.operation)], [added])
+        # The last target of a queue has no link: the answers end at the target in ``_last``
         self._following.write(last, [target], [added & behind])
+        # Requests are decided only while no line is answered, so that a pool never takes and gives at once
         self._free_misses.update(changes.opened, self.closes, self._answered)
         self._free_targets.update(added, self._answers, self._target)
 

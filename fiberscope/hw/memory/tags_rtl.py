@@ -27,11 +27,13 @@ def set_of(line: Signal, sets: Sets) -> Signal:
         sets: the mapping; its divisor must be a power of two.
     """
     bits = index_bits(sets.sets)
+    # A division by a power of two cuts off the low bits
     rest = line[sets.divisor.bit_length() - 1 :]
     if sets.sets == 1:
         return pyrtl.Const(0, 1)
     if not sets.hashed:
         return remainder(rest, sets.sets).zero_extended(bits)
+    # Fold the number: the XOR of its pieces of ``bits`` bits
     parts = [rest[i : i + bits].zero_extended(bits) for i in range(0, len(rest), bits)]
     return reduce(xor, parts)
 
@@ -188,11 +190,15 @@ class Tags:
     def free(self) -> list[Signal]:
         """Return, for each way, whether it is the first way without a line."""
         free = alias("free_ways", pyrtl.concat_list([~valid for valid in self._valid]))
-        first = alias("first_free", free & ~(free - 1)[: len(free)])  # the lowest set bit alone
+        # A number and the number minus one differ in the lowest set bit and the bits below it
+        first = alias("first_free", free & ~(free - 1)[: len(free)])
         return [first[i] for i in range(self.ways)]
 
     def victim(self, candidates: Sequence[Candidate], free: Sequence[Signal]) -> Victim:
-        """Return the first free way; without one, the way of the lowest candidate of all groups."""
+        """Return the first free way; without one, the way of the lowest candidate of all groups.
+
+        No way is chosen if the lines of all ways are in flight.
+        """
         lowest = select_smallest(candidates, "victim")
         is_free = any_of("way_is_free", free)
         key, reuse_bits = lowest.fields["coordinate"], self._widths[-1]
@@ -242,16 +248,21 @@ class Tags:
             kept = self._befallen(state, older, hits[i], changes)
             after.append(_entry(_either(takes, self._placed(changes), kept)))
         self._lines.write(set_index, lines, enables)
+        # One entry has the states of all ways, so that a change of one state writes all of them
         self._states.write(set_index, [pyrtl.concat_list(after)], [alias("tags_change", changes.any())])
         self._written.next <<= self._written | pyrtl.select(changes.place, self._flag(set_index), 0)
 
     def _ages(self, state: State, changes: TagChanges, victim: Victim) -> Signal:
-        """Return whether a way has the rank of the evicted line, so that SRRIP decided between them."""
+        """Return whether a way has the rank of the evicted line, so that SRRIP decided between them.
+
+        The rank has the priority and the dirty bit. Lines in flight age too, as in ``TagStore``.
+        """
         return changes.place & victim.leaves & (_rank(state) == victim.rank)
 
     def _aged(self, state: State, ages: Signal, victim: Victim) -> Signal:
         """Return the prediction value of a way; ageing adds the victim's distance to the limit."""
         limit = self._limits[1]
+        # The sum is one bit wider than its operands, so that the limit can be compared without a wrap
         older = state.reuse + (limit - victim.reuse)[: len(state.reuse)]
         capped = pyrtl.select(older > limit, pyrtl.Const(limit, len(older)), older)[: len(state.reuse)]
         return pyrtl.select(ages, capped, state.reuse)
@@ -260,6 +271,7 @@ class Tags:
         """Return the state of a new line."""
         priority_limit, reuse_limit = self._limits
         first_priority = pyrtl.Const(min(1, priority_limit), self._widths[1])
+        # The read that asks for a line is not counted as expected: the arriving line answers it
         awaited = changes.fetch | (changes.write & ~changes.unread)
         return State(
             dirty=changes.write,

@@ -27,7 +27,7 @@ from fiberscope.hw.streams.values_rtl import OPERATIONS, AluAdapter, ArrayAdapte
 KNOWN = (*OPERATIONS, "first", "differs", "less", "or", "and")
 ALL, ANY = NEEDS = ("all", "any")
 MAX_EMPTY = 1 << 16  # largest magnitude of a whole number that stands for an absent value
-MIN_BITS = 20  # least width of integer values, enough for any such number
+MIN_BITS = 20  # least width of integer values; it holds every whole number up to ``MAX_EMPTY``
 ABSENT = "absent"
 
 
@@ -121,7 +121,10 @@ def array_contents(parameters: MarkedArrayParameters) -> PortContents:
 
 
 def array_design(parameters: MarkedArrayParameters, streams: Streams) -> None:
-    """Build the array: a memory of values. A reference that is N gives the absent value, marked."""
+    """Build the array: a memory of values. A reference that is N gives the absent value, marked.
+
+    The memory is filled through ``load`` before the run; the module does not check references.
+    """
     head, room = Head.from_stream(streams.inputs["in_ref"]), tokens.room_in(streams)
     load, sink = streams.inputs[LOAD], streams.outputs["out_val[0]"]
     load.accept(pyrtl.Const(1, 1))
@@ -140,7 +143,10 @@ def alu_contents(parameters: FillingAluParameters) -> PortContents:
 
 
 def alu_design(parameters: FillingAluParameters, streams: Streams) -> None:
-    """Build the ALU, which accepts both operands together and has no registers."""
+    """Build the ALU, which accepts both operands together and has no registers.
+
+    The module does not check that both operands have the same shape.
+    """
     room, sink = tokens.room_in(streams), streams.outputs["out_val[0]"]
     heads = [Head.from_stream(stream) for stream in streams.inputs.values()]
     left = heads[0]
@@ -148,10 +154,12 @@ def alu_design(parameters: FillingAluParameters, streams: Streams) -> None:
     for stream in streams.inputs.values():
         stream.accept(acts)
     empty, bits = parameters.empty_word, parameters.value_bits
+    # An N has no value on its wires; it counts as an absent value
     first, second = (pyrtl.select(head.is_empty, empty, head.payload) for head in heads)
     has_first, has_second = (head.is_data & ~head.fields[ABSENT] for head in heads)
     present = alias("present", has_first & has_second if parameters.needs == ALL else has_first | has_second)
     computed = parameters.computed(parameters.operation, first, second, bits)
+    # The first operand decides the kind, as both have the same shape
     data = left.is_data | left.is_empty
     kind = tokens.kind_of(data, left.is_stop, left.is_done)
     sent = tokens.token(sink, kind, left.level, pyrtl.select(present, computed, empty))
@@ -174,10 +182,12 @@ def _empty_of(value: float) -> dict[str, object]:
 
 
 def _of_array(array: ArrayLoad) -> dict[str, object]:
+    # A memory has at least one word
     return {"entries": max(1, array.size), **_empty_of(array.empty)}
 
 
 def _of_alu(alu: Alu) -> dict[str, object]:
+    # Both give the second operand; ``needs`` says which operands must be present
     operation = "take" if alu.operation == "second" else alu.operation
     if operation not in KNOWN:
         raise ValueError(f"no hardware here does {operation}; known: {', '.join(KNOWN)}")
@@ -185,6 +195,7 @@ def _of_alu(alu: Alu) -> dict[str, object]:
 
 
 def _alu(name: str, parameters: FillingAluParameters) -> Alu:
+    # The constructor sets the usual meaning of an operator; redefined operators are set afterwards
     alu = Alu(name, parameters.operation)
     alu.fills, alu.needs_all, alu.empty = True, parameters.needs == ALL, parameters.empty_value
     return alu

@@ -21,7 +21,8 @@ class AheadKernel(Kernel):
 
     Every cycle counts as a time step, including a cycle in which all blocks wait for tokens in flight. In
     three cases the blocks run in step, as in any kernel: a tracer is attached (from then on); a channel is
-    bounded or a component is not a ``StreamBlock``; or blocks feed back to each other.
+    bounded or a component is not a ``StreamBlock``; or blocks feed back to each other. The machine must have
+    one clock domain, which is not checked.
     """
 
     def __init__(self) -> None:
@@ -44,26 +45,33 @@ class AheadKernel(Kernel):
             return Kernel._advance(self, until, steps)
         if self._stop or self._interrupted:
             return STOPPED if self._stop else INTERRUPTED
+        # Before the first cycle, each block gets a clock of its own
         if self.time < 0:
             self._attach(separate=True)
         start, self._limit = self.time, -1
         self._run_ahead(min(until, start + 1 + steps))
         if self.time - start == steps:
             return SLICE_END
+        # If no tick is due, no token is in flight and the run has drained
         return LIMIT if min([process.due() for process in self.processes]) < MAX_TIME else DRAINED
 
     def _run_ahead(self, until: int) -> None:
-        """Run all blocks up to a cycle, or up to the cycle of the first exception."""
+        """Run all blocks up to a cycle, or up to the cycle of the first exception.
+
+        After an exception, blocks that ran before the failed block can be up to ``AHEAD`` cycles further.
+        """
         failed: LogicalProcess | None = None
         end = self.time + 1
         while end < until and failed is None:
             end = min(until, end + AHEAD)
             for index in range(len(self.processes)):
                 process: LogicalProcess = self.processes[index]
+                # In the cycle of the exception, the blocks that tick before the failed block still run
                 is_earlier = failed is not None and process.block._index < failed.block._index
                 try:
                     process.run(end + is_earlier)
                 except Exception as fault:
+                    # A later process can fail in an earlier cycle; then its exception is the first
                     process.fault, failed, end = fault, process, process.last_cycle
         self._take_over(max([process.last_cycle for process in self.processes]) if failed is None else end)
         if failed is not None and failed.fault is not None:
@@ -83,6 +91,7 @@ class AheadKernel(Kernel):
         """Return to running all blocks in step."""
         if self.time >= 0 and self.processes:
             self._attach(separate=False)
+            # The clock of the kernel does not know the alarms of the processes, so that it wakes all blocks
             self._wake_all(self.clocks[0], self.time + 1)
         self.processes = []
 
@@ -95,6 +104,7 @@ class AheadKernel(Kernel):
             writer, reader = link.producer.component, link.consumer.component
             channel = inline.channel(link.channel)
             channel.attach(clocks[writer.name], writer._index, clocks[reader.name], reader._index)
+            # The channels have no bound, so that a second call, from ``_fall_in``, changes nothing
             channel.let_reader_ahead()
 
 

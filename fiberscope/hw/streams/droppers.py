@@ -85,6 +85,8 @@ class StopDropper(Dropper):
 class StopMerger:  # C: final
     """Sends a stream without the stops of empty fibers: of successive stops only the highest is sent.
 
+    Stops before the first other token are not sent, unless that token is done and Q18 is not set.
+
     ``dropped`` is the number of stops that are not sent, or not sent yet.
 
     Args:
@@ -115,11 +117,13 @@ class StopMerger:  # C: final
             self.dropped += 1
             self.level = max(self.level, payload)
             return True
+        # A held stop leaves before the next token, which the caller offers again in the next cycle
         if self.level != NO_STOP and (self.has_passed_token or (kind == DONE and not self.quirks & Q18)):
             self.stream.push(STOP, self.level)
             self.dropped -= 1
             self.level = NO_STOP
             return False
+        # A level that is still held here belongs to stops at the start of the stream: they are dropped
         self.has_passed_token, self.level = True, NO_STOP
         self.stream.push_words(kind, payload, reference, value)
         return True
@@ -154,6 +158,7 @@ class EmptyFiberDropper(Dropper):
         if not source.can_pop():
             return self.wait_input(source)
         kind = source.control()
+        # Only an accepted token is popped; a stop that was sent instead leaves the head in place
         if self.merger.offer(kind, source.coordinate(), source.reference(), source.value()):
             source.pop()
             if kind == DONE:

@@ -36,7 +36,7 @@ class FiberHeads(FiberWays):
     lists is a choice of this model.
 
     Args:
-        most: largest number of lists of a task.
+        most: largest number of lists of a task; a task with more lists is not supported, and not checked.
         segments, coordinates, values, lists, arrays, ahead, waiting: see ``FiberWays``.
     """
 
@@ -78,11 +78,13 @@ class FiberHeads(FiberWays):
         return False
 
     def _merge(self, fan_in: int) -> None:
+        # ``HeadPoints`` finds the list of an element by its number and the first list of the task
         self.table.firsts.append(self.first)
         FiberWays._merge(self, fan_in)
 
     def _set_up(self, way: int, position: int) -> None:
         FiberWays._set_up(self, way, position)
+        # The merger numbers the lists of each task from 0; ``FiberWays`` numbers the lists of all tasks
         self.source[way] = position
 
     def _feed(self) -> bool:
@@ -92,6 +94,7 @@ class FiberHeads(FiberWays):
         is_head = self.sent_heads < self.fan_ins[self.slot]
         if not is_head and not self.successors.can_pop():
             return False
+        # List n of a task has way n of its merge
         way = self.slot * self.radix + (self.sent_heads if is_head else self.successors.reference())
         if not self._is_here(way):
             return False
@@ -100,6 +103,7 @@ class FiberHeads(FiberWays):
         else:
             self.successors.pop()
         self._send_element(way, self.elements)
+        # The last stop of the task has been sent: the next token is the first head of the next task
         if self.unfinished_counts[self.slot] == 0:
             self.sent_heads = 0
         return True
@@ -110,6 +114,7 @@ class FiberHeads(FiberWays):
             return self.wait_output(self.elements)
         if self.sent_heads == self.fan_ins[self.slot] and not self.successors.can_pop():
             return self.wait_input(self.successors)
+        # The lines of the next element are missing: wait for a line in flight, or for space to request one
         for index in range(self.memories):
             lines: WayLines = self.arrays[index]
             if lines.waiting > 0:
@@ -134,6 +139,7 @@ class HeadPoints(MergedPoints):
         self.tasks = 0  # number of tasks that have ended
 
     def _send(self, ends: bool) -> None:
+        # Add the first list of the task back to the numbers of its lists
         self.first = self.table.firsts.integer(self.tasks)
         MergedPoints._send(self, ends)
         self.tasks += ends

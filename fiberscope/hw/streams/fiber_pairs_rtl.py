@@ -106,6 +106,8 @@ class _Side:
         starts: Signal,
     ) -> None:
         fibers, size, bits = getattr(parameters, name), parameters.size, parameters.position_bits
+        # The order gives each memory its number on ``load``, see ``_memories``. Segments are read in four
+        # places: begin and end of the first fiber of a list, and of the next fiber.
         memories = [
             Memory(f"{name}_lists", parameters.lists + 1, fibers.bit_length()),
             Memory(f"{name}_coordinates", fibers, parameters.coordinate_bits),
@@ -174,6 +176,8 @@ def design(parameters: FiberPairsParameters, streams: Streams) -> None:
     walks, ended, new, owes = (
         pyrtl.Register(1, name) for name in ("walks", "ended", "new_pair", "owes_stop")
     )
+    # ``walks``: the lists have steps left. ``ended``: they have none, but their stop has not left.
+    # ``new_pair``: the pair has no match yet. ``owes_stop``: the last match has no stop behind it yet.
     takes = alias("takes", room & shown & ~walks & ~ended)
     starts = alias("starts", takes & (first.is_data | first.is_empty))
     row, column = (
@@ -184,6 +188,7 @@ def design(parameters: FiberPairsParameters, streams: Streams) -> None:
     steps = alias("steps", pyrtl.select(starts, present, walks & room))
     equal = alias("equal", row.element == column.element)
     opens = alias("opens", starts | new)
+    # The stop between two pairs takes the cycle of a match; the match is found again in the next cycle
     closes = alias("closes", steps & equal & room & new & owes & ~starts)
     sends = alias("sends", steps & equal & room & ~closes)
     skips, lower = alias("skips", steps & ~equal), alias("lower", row.element < column.element)
@@ -197,11 +202,13 @@ def design(parameters: FiberPairsParameters, streams: Streams) -> None:
     turns, ends = alias("turns", over & ~last), alias("ends", over & last)
     row.hold(heads[0], turns, pyrtl.select(wraps, following(row.fiber), row.fiber))
     column.hold(heads[1], turns, pyrtl.select(wraps, column.first, following(column.fiber)))
+    # After a match, the outputs are taken: the stop of the lists leaves a cycle later
     finishes = alias("finishes", (ended | (ends & skips & ~starts)) & room & shown)
     ended.next <<= (starts & ~present) | ((ends | ended) & ~finishes)
     walks.next <<= pyrtl.select(starts, present, walks) & ~ends
     new.next <<= turns | (opens & ~sends)
     owes.next <<= sends | (owes & ~closes & ~starts)
+    # A stop directly behind the references ends the lists too, and raises the level of their stop
     for stream in (streams.inputs["in_ref0"], streams.inputs["in_ref1"]):
         stream.accept(takes | (finishes & first.is_stop))
     passes = alias("passes", takes & first.is_control)
@@ -233,6 +240,7 @@ def _send(
         valid = (sends & opens) | passes | finishes
         tokens.send(streams.outputs[port], valid, kind, level, side.coordinate)
     kind = tokens.kind_of(sends, stops | closes, passes & first.is_done)
+    # The stop of an earlier pair has level 0. All other stops end the list of pairs too: one level higher.
     level = pyrtl.select(closes, pyrtl.Const(0, tokens.LEVEL_BITS), (level + 1)[: tokens.LEVEL_BITS])
     for port, side in zip(("out_ref0[0]", "out_ref1[0]"), sides, strict=True):
         position = resized(side.head, parameters.reference_bits)
@@ -274,7 +282,7 @@ def words_of(pairs: FiberPairs, size: int = 0) -> list[Token]:
 
 
 def _memories(lists: Level, fibers: Level, size: int) -> Iterator[list[int]]:
-    """Yield the words of each memory of a side."""
+    """Yield the words of each memory of a side, in the order of ``_Side``."""
     for level in (lists, fibers):
         yield [level.begin(fiber) for fiber in range(level.fibers + 1)]
         yield [level.coordinate(position) for position in range(level.begin(level.fibers))]
@@ -289,6 +297,7 @@ def _size_of(pairs: FiberPairs) -> int:
 
 def _of_pairs(pairs: FiberPairs) -> dict[str, object]:
     rows, columns = pairs.row_fibers, pairs.column_fibers
+    # The component passes over empty fibers in no time; the module does not look for an empty fiber
     if any(
         level.begin(fiber) == level.end(fiber) for level in (rows, columns) for fiber in range(level.fibers)
     ):

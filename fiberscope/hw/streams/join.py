@@ -26,7 +26,8 @@ class Intersect(Joiner):
     Timing: if all heads are equal, they leave. Otherwise the heads below the largest are dropped; a stop is
     larger than any coordinate. Two fibers A and B therefore take |A union B| + 1 cycles. A skip leaves in
     the cycle in which a head of its operand is dropped, or in which the common stop leaves. A full skip
-    channel does not stall the block: a coordinate for it is lost, and a stop waits and leaves as S0.
+    channel does not stall the block: a coordinate for it is lost. A stop waits, and leaves as S0 in a later
+    comparison. A stop that still waits at done is lost.
 
     Quirks: Q2, Q11, see ``Joiner``. Q8: an N among coordinates leaves as N, and the heads of all operands
     are dropped with it.
@@ -85,10 +86,12 @@ class Intersect(Joiner):
         if self.owes_stops:
             self._send_owed_stops()
         highest, lowest = self.highest(), self.lowest()
+        # N is above all coordinates and below all stops: it is the largest head only if no fiber has ended
         if highest == EMPTY_KEY:
             return self._join_empty(now)
         if highest == lowest:
             return self._match(highest, now)
+        # If all operands had ended, ``_match`` would have sent done
         if highest == DONE_KEY:
             self.refuse(now, "an operand ends before the others")
         self.check_stops(lowest, now)
@@ -141,9 +144,11 @@ class Intersect(Joiner):
         is_new, self.is_new[leader] = self.is_new[leader], 0  # C: is_new=bint
         for operand in range(self.ways):
             key = self.keys[operand]
+            # A smaller stop waits; ``check_stops`` refuses it once all heads are stops
             if key != largest_key and (key < STOP_KEY or self.quirks & Q11):
                 if key == EMPTY_KEY:
                     self.refuse(now, "N meets a stop")
+                # After the stop of the fiber, the operand needs no further skip for this fiber
                 if is_new and not self.knows_end[operand]:
                     self._skip(operand, largest_key)
                     self.knows_end[operand] = largest_key >= STOP_KEY
@@ -160,6 +165,7 @@ class Intersect(Joiner):
         If the skip output has no free slot, a coordinate is lost and a stop is owed.
         """
         stream: OutputStream = self.out_skips[operand]
+        # A skip must not overtake a stop that is owed
         if self.owed_stops[operand] == 0 and stream.first_full() is None:
             self.push_head(stream, key)
         elif key >= STOP_KEY:
@@ -232,6 +238,7 @@ class Union(Joiner):
         if highest == DONE_KEY:
             self.refuse(now, "an operand ends before the others")
         self.check_stops(lowest, now)
+        # Heads that are all stops get here only with Q11
         self._send_smallest(self.keys[self.ways - 1] if lowest >= STOP_KEY else lowest, now)
         return self.busy(now + 1)
 
@@ -255,4 +262,5 @@ class Union(Joiner):
             else:
                 stream: OutputStream = self.out_refs[operand]
                 stream.push(EMPTY)
+        # Neither an N nor a stop counts as a coordinate
         self.partial += key < EMPTY_KEY

@@ -60,7 +60,10 @@ def port_contents(parameters: JoinerParameters) -> PortContents:
 
 
 def intersect(parameters: JoinerParameters, streams: Streams) -> None:
-    """Build an intersection: the heads advance if they are equal, else all but the largest; no registers."""
+    """Build an intersection: the heads advance if they are equal, else all but the largest; no registers.
+
+    The module does not check the streams, and has no skip outputs.
+    """
     heads = _Heads(parameters, streams)
     behind = [reduce(or_, [order < other for other in others]) for order, others in heads.orders()]
     equal = alias("equal", ~reduce(or_, behind))
@@ -69,7 +72,10 @@ def intersect(parameters: JoinerParameters, streams: Streams) -> None:
 
 
 def union(parameters: JoinerParameters, streams: Streams) -> None:
-    """Build a union: the smallest head leaves, with N for operands without that head; no registers."""
+    """Build a union: the smallest head leaves, with N for operands without that head; no registers.
+
+    The module does not check the streams.
+    """
     heads = _Heads(parameters, streams)
     smallest = [~reduce(or_, [other < order for other in others]) for order, others in heads.orders()]
     heads.take(smallest)
@@ -85,6 +91,7 @@ class _Heads:
         self._crds = [Head.from_stream(streams.inputs[f"in_crd[{way}]"]) for way in ways]
         self._refs = [Head.from_stream(streams.inputs[f"in_ref[{way}]"]) for way in ways]
         shown = reduce(and_, [head.shown for head in (*self._crds, *self._refs)])
+        # Outputs without space also stall a cycle that only drops heads, as in the component
         self._acts = alias("acts", shown & tokens.room_in(streams))
 
     def orders(self) -> list[tuple[Signal, list[Signal]]]:
@@ -115,6 +122,7 @@ class _Heads:
 
 def _order(head: Head) -> Signal:
     """Return a number by which heads are compared; control tokens are larger than coordinates, and equal."""
+    # Operands of one shape reach their stops and done together, so that the level need not be compared
     control = head.fields["control"] != DATA
     return pyrtl.concat(control, unless(control, head.payload))
 
@@ -122,6 +130,7 @@ def _order(head: Head) -> Signal:
 def _first_of(heads: Sequence[Head], chosen: Sequence[Signal]) -> dict[str, Signal]:
     """Return the fields of the first chosen head, or of the last head if none is chosen."""
     fields = dict(heads[-1].fields)
+    # From the last head to the first, so that the first chosen head has priority
     for head, this in reversed(list(zip(heads, chosen, strict=True))[:-1]):
         fields = {name: pyrtl.select(this, wire, fields[name]) for name, wire in head.fields.items()}
     return fields
@@ -148,7 +157,8 @@ class _JoinerAdapter(StreamAdapter):
 class IntersectAdapter(_JoinerAdapter):
     """Component that replaces an ``Intersect`` by its RTL in a simulation.
 
-    The module has no skip outputs. This class counts the skips that the component would send.
+    The module has no skip outputs. This class counts the skips that the component would send to outputs that
+    are never full.
     """
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -175,11 +185,13 @@ class IntersectAdapter(_JoinerAdapter):
 
     def _drop(self, taken: Sequence[int]) -> None:
         """Record a cycle in which these operands drop their heads; the other operands are ahead."""
+        # The first operand that keeps its head has the largest; that head is still at its channel
         leader = next(way for way in self.ways if way not in taken)
         stops = self.channels("in_crd")[leader].control() == STOP
         receivers = [way for way in taken if self._news[leader] and not self._knows_end[way]]
         self._skips.update(f"out_skip{way}_{'stops' if stops else 'data'}" for way in receivers)
         self._knows_end = [knows or (stops and way in receivers) for way, knows in enumerate(self._knows_end)]
+        # The new head of an operand that dropped one is unsent; the leader's head has now been sent
         self._news = [way in taken or (news and way != leader) for way, news in enumerate(self._news)]
         self._dropped += len(taken)
         self._run += 1

@@ -95,6 +95,7 @@ class LineFetch(Fetch):
         )
         self.table = lines  # C: long[::1]
         self.of_fibers = segments is not None
+        # ``lines`` stands for an array that is not given, whose entries are then never read
         self.segments = lines if segments is None else segments  # C: long[::1]
         self.first_line = base // line_bytes
         self.kept = kept
@@ -122,6 +123,7 @@ class LineFetch(Fetch):
             self._next_line, self._last_line = 0, NO_LINE  # an empty range: there is no line to request
         else:
             self._next_line = self.first_line + self.table[first_entry]
+            # Consecutive entries lie in consecutive lines: all lines from the first to the last are needed
             self._last_line = self.first_line + self.table[last_entry]
             self._skip_held_lines()
         self.reused += self._next_line > self._last_line
@@ -139,6 +141,7 @@ class LineFetch(Fetch):
 
     def _request_line(self) -> bool:
         """Request the next line, and keep it if there is a buffer; return whether it was requested."""
+        # ``Fetch._request_line`` advances to the next line
         line = self._next_line
         if not Fetch._request_line(self):
             return False
@@ -170,4 +173,5 @@ class LineFetch(Fetch):
             self.buffer = set()
         else:
             self.buffer.clear()
+        # Emptying also forgets the line requested last, which ``_holds`` treats as held
         self.line = NO_LINE

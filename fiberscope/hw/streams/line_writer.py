@@ -49,7 +49,8 @@ class LineWriter(StreamBlock):
         port: port number of the block at the network to the memory.
 
     Raises:
-        ValueError: if ``row`` is 0 and ``entry_bytes`` is not from 1 to ``line_bytes``.
+        ValueError: if ``row`` is 0 and ``entry_bytes`` is not from 1 to ``line_bytes``, or if ``row`` is not
+            0 and ``row * rows`` is below 1.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (
@@ -82,10 +83,11 @@ class LineWriter(StreamBlock):
     ) -> None:
         super().__init__(name)
         self.base = base
+        # With rows, the packer counts entries instead of bytes
         self.packer = LinePacker(row * rows, 1) if row else LinePacker(line_bytes, entry_bytes)
         self.line_bytes = line_bytes
         self.of_stops, self.level = of_stops, level
-        self.row = row or 1
+        self.row = row or 1  # padding to 1 does nothing, for lines of bytes
         self.page_lines, self.pages = page_lines, pages
         self.tag = port << PORT_SHIFT
         self.entries = self.lines = 0
@@ -96,6 +98,7 @@ class LineWriter(StreamBlock):
             self.replies.pop()
             if self.done:
                 return self.idle()
+            # No output can stall this update: the block has no output streams, only memory requests
             self.update(now)
             return self.busy(now + 1)
         return StreamBlock.tick(self, now)
@@ -112,6 +115,7 @@ class LineWriter(StreamBlock):
         if self._completes_line(kind):
             if not self.requests.can_push():
                 return self.wait_output(self.requests)
+            # The entry is added below: the packer is still at the line that the entry fills
             self.requests.push(WRITE, self.tag, self._address(self.packer.line_number()))
             self.lines += 1
         if self._has_entry(kind):
@@ -156,7 +160,7 @@ class ReadBackWriter(LineWriter):
     the order of arrival, from 0 on. The lines of these entries are read, except the line that was read last,
     and a line that is not full and so has not been written. Nothing waits for the data on ``replies``. Done
     is popped from both inputs in the same cycle. ``in_stream`` must have no stop before its last entry, since
-    a stop can shift the entries behind it.
+    a stop can shift the entries behind it. The class checks neither its stops nor ``row``.
 
     Timing: one token per cycle; entries to write go before entries to read.
 
@@ -189,6 +193,7 @@ class ReadBackWriter(LineWriter):
     def update(self, now: int) -> int:
         """Pop an entry, or the number of an entry to read; at the end, pop done of both streams."""
         read_requests = self.in_again
+        # Writes go first: only a line whose entries have all been written can be read
         if self.in_stream.can_pop() and self.in_stream.control() != DONE:
             return LineWriter.update(self, now)
         if not read_requests.can_pop():
@@ -199,6 +204,7 @@ class ReadBackWriter(LineWriter):
 
     def _finish(self, now: int) -> int:
         """Write the last, partly filled line, and pop done of both streams."""
+        # ``in_stream`` shows done or nothing here: this update ends it, or waits
         wake = LineWriter.update(self, now)
         if self.done:
             self.in_again.pop()

@@ -60,7 +60,7 @@ class ProjectionParameters(Parameters):
 
     @property
     def terms(self) -> list[tuple[int, int, int]]:
-        """The factor, the divisor and the size of each input."""
+        """The factor, the divisor and the size of each input, in the order of the inputs."""
         terms = ([getattr(self, f"{name}{way}") for name in TERM_FIELDS] for way in range(self.ways))
         return [(factor, divisor, size) for factor, divisor, size in terms]
 
@@ -72,7 +72,10 @@ def projection_contents(parameters: ProjectionParameters) -> PortContents:
 
 
 def projection_design(parameters: ProjectionParameters, streams: Streams) -> None:
-    """Build a projection: dividers by constants and adders, without registers."""
+    """Build a projection: dividers by constants and adders, without registers.
+
+    The module does not check that the inputs have the same shape.
+    """
     heads = [Head.from_stream(stream) for stream in streams.inputs.values()]
     first, bits = heads[0], parameters.coordinate_bits
     acts = alias("acts", tokens.room_in(streams) & reduce(and_, [head.shown for head in heads]))
@@ -80,6 +83,7 @@ def projection_design(parameters: ProjectionParameters, streams: Streams) -> Non
         stream.accept(acts)
     added, taken = (_sum(parameters, heads, sign) for sign in (1, -1))
     total = added - taken
+    # The top bit of the difference is its sign: a negative sum leaves as N, the kind without a flag
     data = reduce(and_, [head.is_data for head in heads]) & ~total[-1]
     kind = tokens.kind_of(data, first.is_stop, first.is_done)
     tokens.send(streams.outputs["out_crd[0]"], acts, kind, first.level, resized(total[:-1], bits))
@@ -92,6 +96,7 @@ def _sum(parameters: ProjectionParameters, heads: Sequence[Head], sign: int) -> 
         if sign * factor > 0:
             part, _rest = divided(head.payload, divisor)
             part = divided(part, size)[1] if size else part
+            # ``times`` keeps the width of its operand, which therefore gets the bits of the factor first
             total = total + times(part.zero_extended(len(part) + factor.bit_length()), sign * factor)
     return total
 
@@ -104,10 +109,12 @@ def divided(dividend: Signal, divisor: int) -> tuple[Signal, Signal]:
     """
     width = (divisor - 1).bit_length()
     if width >= len(dividend) + 1:
+        # The divisor is larger than every dividend of this width
         return pyrtl.Const(0, 1), dividend
     if divisor == 1 << width:
         quotient = dividend[width:] if width < len(dividend) else pyrtl.Const(0, 1)
         return quotient, dividend[:width] if width else pyrtl.Const(0, 1)
+    # Restoring division from the highest bit on: append a bit, then subtract the divisor if it fits
     rest: Signal = pyrtl.Const(0, width)
     quotient_bits = []
     for bit in dividend[::-1]:
@@ -194,7 +201,10 @@ def seek_contents(parameters: SeekParameters) -> PortContents:
 
 
 def seek_design(parameters: SeekParameters, streams: Streams) -> None:
-    """Build a lookup: a memory that is addressed by fiber and coordinate, without registers."""
+    """Build a lookup: a memory that is addressed by fiber and coordinate, without registers.
+
+    The module does not check the shape of the streams, nor that a fiber is below ``fibers``.
+    """
     inputs = [stream for label, stream in streams.inputs.items() if label != LOAD]
     crd, base, *along = heads = [Head.from_stream(stream) for stream in inputs]
     acts = alias("acts", tokens.room_in(streams) & reduce(and_, [head.shown for head in heads]))
@@ -202,16 +212,19 @@ def seek_design(parameters: SeekParameters, streams: Streams) -> None:
         stream.accept(acts)
     load = streams.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
+    # A word has the presence in its top bit, and the position of the element below it
     words = Memory("words", parameters.entries, 1 + index_bits(parameters.elements))
     place, word = load.fields["address"], pyrtl.concat(load.fields["control"], load.fields["word"])
     words.write(place, word, load.valid)
     bits = index_bits(parameters.entries)
     address = (times(resized(base.payload, bits), parameters.size) + resized(crd.payload, bits))[:bits]
     located = words[address]
+    # A coordinate from ``size`` on would address a word of another fiber
     in_fiber = alias("in_fiber", crd.payload < pyrtl.Const(parameters.size))
     hits = alias("hits", crd.is_data & base.is_data & in_fiber & located[-1])
     sends = alias("sends", acts & (hits | crd.is_control))
     kind = tokens.kind_of(hits, crd.is_stop, crd.is_done)
+    # A miss sends nothing, so that a token on ``out_located`` is a hit, a stop or done
     position = resized(located[:-1], parameters.reference_bits)
     tokens.send(streams.outputs["out_located[0]"], sends, kind, crd.level, position)
     for number_along, head in enumerate(along):
@@ -231,7 +244,11 @@ class SeekAdapter(StreamAdapter):
 
 
 def words_of(seek: Seek) -> list[Token]:
-    """Return the tokens on ``load`` that fill the memory of the RTL of a lookup."""
+    """Return the tokens on ``load`` that fill the memory of the RTL of a lookup.
+
+    The parameter ``size`` of the RTL must be the largest coordinate that occurs, plus 1. All words are
+    written, also of absent coordinates, as the memory has no reset.
+    """
     level, size = seek.level, _size_of(seek)
     words = [(0, 0)] * (level.fibers * size)
     for fiber in range(level.fibers):
@@ -251,6 +268,7 @@ def _of_seek(seek: Seek) -> dict[str, object]:
         "fibers": max(1, level.fibers),
         "size": _size_of(seek),
         "elements": max(1, level.begin(level.fibers)),
+        # ``in_crd``, ``in_base`` and ``out_located`` are three ports; each stream along has two
         "along": len(seek.ports) // 2 - 1,
     }
 

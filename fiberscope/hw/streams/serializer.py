@@ -35,7 +35,7 @@ class WayJoiner(StreamBlock):
 
     def __init__(self, name: str, ways: int, array: str, carries: Protocol, quirks: int) -> None:
         super().__init__(name, quirks)
-        check_ways(name, ways, 1, 0)
+        check_ways(name, ways, 1, 0)  # a joiner has neither blocks nor spans: 1 and 0 pass the check
         self.ways, self.array, self.carries = ways, array, carries
         self.sources: list[Channel] = []
         self.ports: tuple[Port, ...] = ()
@@ -127,6 +127,7 @@ class Merge(WayJoiner):
             if not source.can_pop():
                 return self.wait_input(source)
         way = self._smallest_way()
+        # Without a coordinate, the head of way 0 is the common stop or done; ``pop_all`` compares the others
         source = self.sources[max(way, 0)]
         kind, payload = source.control(), source.coordinate()
         self.out_crd.push(kind, payload)
@@ -202,6 +203,7 @@ class Serializer(WayJoiner):
             return self._end_list(now)
         if self.way == NO_WAY:
             self._start_element()
+            # Another element follows in the list: the last element ends alone
             if self.owes_stop:
                 self.owes_stop = False
                 self.out_stream.push(STOP, self.depth - 1)
@@ -221,6 +223,7 @@ class Serializer(WayJoiner):
         kind, level = source.control(), source.coordinate()
         if kind in (DATA, EMPTY):
             self.out_stream.forward(source)
+            # Without a loop, each token is a whole element
             if not self.depth:
                 self.way = NO_WAY
         elif kind == DONE or not self.depth or self.has_ended_list[self.way]:
@@ -241,6 +244,7 @@ class Serializer(WayJoiner):
     def _end_list(self, now: int) -> int:
         """Send the stop of the list, or done, once all ways that have not ended the list show it."""
         kind, level = self.in_ref.control(), self.in_ref.coordinate()
+        # The output has the ``depth`` loops of an element below the list
         level += self.depth if kind == STOP else 0
         open_ways = [way for way in range(self.ways) if not self.has_ended_list[way]]
         for way in open_ways:
@@ -250,5 +254,6 @@ class Serializer(WayJoiner):
         self.pop_all(open_ways, kind, level, now)
         self.out_stream.push(kind, level)
         self.in_ref.pop()
+        # The stop of the list also ends the last element, whose own stop is therefore not sent
         self.has_ended_list, self.owes_stop = [False] * self.ways, False
         return self.finish(now) if kind == DONE else self.busy(now + 1)

@@ -73,10 +73,12 @@ class SkipAhead(ReferencePairs):
         kind, other_kind = self.in_ref0.control(), self.in_ref1.control()
         first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
         self.pop_pair(now)
+        # An N counts as an empty fiber: its pair has a stop and no step
         if kind in (DATA, EMPTY):
             return (
                 self._start_pair(first, second, now) if kind == other_kind == DATA else self._finish_pair(now)
             )
+        # The outputs have one level of fibers more than the references
         self.send_control(kind, first + 1 if kind == STOP else 0)
         return self.busy(now + 1) if kind == STOP else self.finish(now)
 
@@ -114,11 +116,15 @@ class SkipAhead(ReferencePairs):
         self.matches += 1
         self.position += 1
         self.other_position += 1
+        # The stop leaves a cycle later: a match already takes this cycle of each output
         self.mode = OWES_STOP if self._is_over() else IN_FIBER
         return self.busy(now + 1)
 
     def _finish_pair(self, now: int) -> int:
-        """Send the stop of the pair if the next tokens are visible; else later."""
+        """Send the stop of the pair if the next tokens are visible; else later.
+
+        The tokens decide its level: stops that follow the references are popped with it.
+        """
         if self.in_ref0.can_pop() and self.in_ref1.can_pop():
             return self._end_fiber(now)
         self.mode = OWES_STOP

@@ -31,9 +31,11 @@ _BY_NAME = {"crd": CRD, "ref": REF, "val": VAL, "bv": BV, "repsig": REPSIG, "ski
 class TimedSource(Component):
     """Pushes each token in its cycle, or in the first later cycle with a free slot.
 
+    A token pushed in kernel cycle t is visible in cycle t + ``SEEN``: cycle t of the public simulator.
+
     Args:
         carries: protocol of the stream.
-        stream: (cycle, token as text) pairs.
+        stream: (cycle, token as text) pairs, in ascending order of the cycles.
     """
 
     out: Channel
@@ -94,15 +96,19 @@ def run_streams(
     Args:
         block: a block that has not run.
         inputs: for each input port, (cycle, token as text) pairs; ``port[i]`` for a port of an array.
-        outputs: names of the output ports whose streams are returned.
+        outputs: names of the output ports whose streams are returned; other outputs stay unconnected.
         capacity: capacity of every channel in tokens; None for no bound, as in the public simulator.
         seed: seed of random stalls of the sinks; None for no stalls.
         order_seed, sleep: as in ``Kernel``.
-        same_shape: outputs that must have the same shape.
+        same_shape: groups of outputs that must have the same shape; without ``checked``, ignored.
         checked: whether the outputs must be well-formed.
 
     Returns:
         The stream of each output.
+
+    Raises:
+        SimulationError: if an output is not well-formed or the run fails, such as by a deadlock.
+        AssertionError: if a component does not account for every cycle.
     """
     kernel = Kernel(order_seed=order_seed, sleep=sleep)
     kernel.clock("core", GIGAHERTZ)
@@ -129,6 +135,7 @@ def _put_checkers(
     for labels in (*same_shape, *([label] for label in outputs if label not in grouped)):
         checker = kernel.add(StreamChecker(f"{block.name}.{labels[0]}"))
         for number, label in enumerate(labels):
+            # A second consumer of the output; without a bound it never stalls the block
             kernel.connect(block, f"{label}[1]", checker, f"in_stream[{number}]", capacity=None)
 
 
@@ -139,6 +146,7 @@ def written(sink: StreamSink, carries: Protocol) -> Stream:
         sink: the sink, after the run.
         carries: protocol of the stream.
     """
+    # The sink sees a token one cycle after the block sends it
     return [
         (cycle - 1 - SEEN, format_token(kind, payload, value, carries))
         for cycle, (kind, payload, _reference, value) in sink.received
@@ -152,6 +160,7 @@ def with_gaps(tokens: Iterable[Written], seed: int | None = None) -> Stream:
         tokens: the tokens as text.
         seed: seed of the gaps; None for no gaps.
     """
+    # A random stall is the gap after a token; the stalls repeat if there are more tokens
     stalls = seeded_stalls(seed, 0) or (0,)
     stream: Stream = []
     cycle = random.Random(seed).randrange(4) if seed is not None else 0

@@ -53,6 +53,12 @@ class Head:
     Args:
         shown: whether there is a token.
         fields: the fields of the token by name.
+
+    Attributes:
+        is_data, is_stop, is_empty, is_done: whether there is a token, and it is of this kind.
+        is_control: whether it is a stop or done.
+        payload: coordinate, reference or value of a data token; None in a stream of repeat signals.
+        level: level of a stop; does not exist in a stream of repeat signals.
     """
 
     def __init__(self, shown: Signal, fields: Mapping[str, Signal]) -> None:
@@ -64,7 +70,6 @@ class Head:
         self.is_empty = shown & (kind == EMPTY)
         self.is_done = shown & (kind == DONE)
         self.is_control = self.is_stop | self.is_done
-        # Coordinate, reference or value of a DATA token; None in a stream of repeat signals.
         self.payload: Signal = fields.get("payload", fields.get("value"))
         if self.payload is not None:
             self.level: Signal = fields.get("level", self.payload)[:LEVEL_BITS]
@@ -75,7 +80,10 @@ class Head:
         return cls(stream.valid, stream.fields)
 
     def registered(self, moves: Signal) -> Head:
-        """Return the head of the last cycle in which ``moves`` was high, without its payload."""
+        """Return the head of the last cycle in which ``moves`` was high; its payload is only the level.
+
+        No head is shown before. Call this method once in a module, as the names of its registers are fixed.
+        """
         shown: Signal = pyrtl.Register(1, "holds")
         kind: Signal = DataRegister(KIND_BITS, "held_kind")
         level: Signal = DataRegister(LEVEL_BITS, "held_level")
@@ -86,7 +94,10 @@ class Head:
 
     @property
     def raised(self) -> Signal:
-        """Return the level of the stop, raised by one: the level of a stop that ends one more list."""
+        """Return the level of the stop, raised by one: the level of a stop that ends one more list.
+
+        The highest level, 15, becomes 0; the sender must avoid it.
+        """
         return (self.level + 1)[:LEVEL_BITS]
 
 
@@ -107,6 +118,8 @@ def kind_of(data: Signal, stop: Signal, done: Signal) -> Signal:
 def send(stream: OutputStream, valid: Signal, kind: Signal, level: Signal, payload: Signal) -> None:
     """Offer a token: the payload of data, the level of a stop, and zeros in all other fields.
 
+    The stream must have numbers or values; repeat signals have neither a payload nor a level.
+
     Args:
         stream: output to send on.
         valid: 1 in the cycles in which the token is offered.
@@ -119,6 +132,7 @@ def send(stream: OutputStream, valid: Signal, kind: Signal, level: Signal, paylo
 
 def token(stream: OutputStream, kind: Signal, level: Signal, payload: Signal) -> dict[str, Signal]:
     """Return the fields of a token that ``send`` offers on a stream."""
+    # At most one of the two is not zero, so that OR selects the one that shares the wires
     payload, level = unless(kind != DATA, payload), unless(kind != STOP, level)
     if "value" in stream.widths:
         return {"control": kind, "level": level, "value": payload}
