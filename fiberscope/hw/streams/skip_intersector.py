@@ -25,7 +25,8 @@ class SkipAhead(ReferencePairs):
     coordinate skips to its first element that is not below the other coordinate, however far that is. The
     pair ends when one fiber has no element left. If no element leaves in that step, the stop can leave in the
     same cycle, else in the next. The stop waits until the tokens after the references are visible, because
-    stops there are popped with it and raise its level.
+    stops there are popped with it and raise its level. If a pair ends in the cycle of its references and
+    such stops are already visible, both inputs lose two tokens in this cycle.
 
     Counts: ``steps``; ``matches``, the number of common coordinates.
 
