@@ -14,7 +14,7 @@ from fiberscope.workloads.expressions.functions import Function
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 
-MAX_POINTS = 2**27  # largest number of points of a join
+MAX_POINTS = 2**27  # largest number of points of one join, which bounds its memory
 
 
 def evaluate(
@@ -57,6 +57,7 @@ def _columns(variables: Sequence[str], tensor: SparseTensor | Points) -> Points:
 
 
 def _split(expression: Split, tensors: Mapping[str, SparseTensor | Points]) -> Points:
+    """Split the coordinates of a vector; the chunk's variable ends in 1, the offset's in 0."""
     points = _columns(expression.operand.variables, tensors[expression.operand.tensor])
     ((variable, column),) = points.columns.items()
     outer, inner = np.divmod(column, expression.factor)
@@ -67,6 +68,7 @@ def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int
     """Apply a function of one or two operands to the points where it is evaluated."""
     function = expression.meaning
     if len(operands) == 1:
+        # after a function, the value counts as a single term: its magnitude is its scale for rounding errors
         values = function.apply(operands[0].values)
         return Points(operands[0].columns, values, np.abs(values))
     left, right = operands
@@ -75,6 +77,7 @@ def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int
     if not function.adds:
         return _apply(function, left, right, sizes)
     if function.name == "sub":
+        # the scale of rounding errors has no sign, so only the values are negated
         right = Points(right.columns, -right.values, right.sizes)
     return _add(left, right, sizes)
 
@@ -105,21 +108,25 @@ def _apply(function: Function, left: Points, right: Points, sizes: Mapping[str, 
     A scalar adds no points of its own: its streams and registers have it where the other operand is.
     """
     if not any(not operand.columns and len(operand) for operand in (left, right)):
+        # both sides get the points of both, in the same order, so that their arrays match by position
         left, right = _add(left, _zeros_at(right), sizes), _add(_zeros_at(left), right, sizes)
     values = function.apply(*np.broadcast_arrays(left.values, right.values))
     return Points(left.columns or right.columns, values, np.maximum(left.sizes, right.sizes))
 
 
 def _zeros_at(points: Points) -> Points:
+    """Return the value 0 at each of these points."""
     zeros = np.zeros_like(points.values)
     return Points(points.columns, zeros, zeros)
 
 
 def _broadcast(points: Points, variables: list[str], sizes: Mapping[str, int]) -> Points:
+    """Repeat points for all coordinates of each variable that they lack."""
     for variable in variables:
         if variable not in points.columns:
             coordinates = np.arange(sizes[variable])
             ones = np.ones(len(coordinates))
+            # without a shared variable, the join is the product of both sets of points
             points = _join(points, Points({variable: coordinates}, ones, ones), sizes, np.multiply)
     return points
 

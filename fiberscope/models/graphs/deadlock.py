@@ -42,6 +42,7 @@ def explain_deadlock(
         return f"Without bounds, the graph fails too: {error}"
     if not completes:
         return "The graph deadlocks without bounds too: no capacity is enough."
+    # channels have the number of their stream in the graph, in both machines
     full_channels = [number for number, channel in deadlocked.channel_of.items() if _is_full(channel)]
     lines = [_describe(deadlocked, number, unbounded_run.channel_of[number]) for number in full_channels]
     try:
@@ -68,6 +69,7 @@ def least_depth(deadlocked: int, sufficient: int, build_with_depth: Callable[[in
     low, high = deadlocked, max(sufficient, deadlocked + 1)
     while not _runs(build_with_depth(high)):
         low, high = high, 2 * high  # the estimate was too small: ``high`` deadlocks
+    # ``low`` deadlocks and ``high`` completes, until they are neighbours
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _runs(build_with_depth(middle)) else (middle, high)
@@ -115,8 +117,9 @@ def _describe(machine: GraphMachine, number: int, unbounded: Channel) -> str:
 
 
 def _fork(machine: GraphMachine, stream: Stream, other: Stream) -> str | None:
-    """Return the nearest block from which both streams come; None if there is none."""
+    """Return the block nearest to ``stream`` from which both streams come; None if there is none."""
     other_sources = _sources(machine, other)
+    # sources are in the order of a breadth-first search, so the first common source is the nearest
     return next((name for name in _sources(machine, stream) if name in other_sources), None)
 
 

@@ -1,7 +1,9 @@
 """Parse the text of a graph file into statements, each with its line and column.
 
-Supports the part of Graphviz DOT that graphs of the Sparse Abstract Machine use. Source:
-graphviz.org/doc/info/lang.html
+Supports the part of Graphviz DOT that graphs of the Sparse Abstract Machine use. Not supported: undirected
+edges, ports of nodes (a colon is part of a name), HTML texts, ``+`` between texts, keywords in upper case.
+
+Source: graphviz.org/doc/info/lang.html
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ _SHOWN_CHARACTERS = 20  # characters of an invalid token in a message
 _MAX_DEPTH = 100  # nested subgraphs
 _GRAPH = 'digraph SAM { ... } of nodes (5 [type="mul"]) and edges (5 -> 4 [type="val"])'
 
+# blank: also a byte order mark, and lines of a preprocessor (#); bare: a hyphen before ``>`` is not part of
+# the name; other: the rest of a line that begins with no token, which the parser refuses
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t\r\n\f]+|\A\ufeff|//[^\n]*|\#[^\n]*|/\*.*?\*/)
     |"(?P<quoted>(?:\\.|[^"\\])*)"
@@ -136,6 +140,7 @@ class _Reader:
         """Parse a statement; settings within a subgraph only concern the drawing and are ignored."""
         location = self._location()
         ends = [self._end(graph)]
+        # ``name = value`` sets an attribute of the graph
         if ends[0][1] and self._accept("="):
             value = self._name()
             if not nested:
@@ -161,6 +166,7 @@ class _Reader:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise InputError(f"{self._location()}: more than {_MAX_DEPTH} subgraphs lie within each other")
+        # the statements of the subgraph go to the same lists, behind these counts
         counts = len(graph.nodes), len(graph.edges)
         while not self._accept("}"):
             self._statement(graph, nested=True)
@@ -187,6 +193,7 @@ class _Reader:
         return is_next
 
     def _is_next(self, *texts: str) -> bool:
+        # the text of a token includes its quotes, so a quoted name is no keyword or mark
         return self._index < len(self._tokens) and self._tokens[self._index][0] in texts
 
     def _expect(self, text: str) -> None:

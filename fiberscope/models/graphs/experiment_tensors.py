@@ -88,6 +88,7 @@ def _entries(dense: Dense) -> SparseTensor:
 def _random(spec: _Random) -> SparseTensor:
     values, zeros = np.random.RandomState(spec.seed), _as_python_draws(spec.seed)
     dense = np.zeros(parse_sizes(spec.shape), np.int64)
+    # each tensor advances both generators, also those that are not returned
     for sparsity in map(float, spec.sparsity.split("/")):
         dense = values.randint(0, MAX_VALUE, size=dense.shape)
         dense = dense * (zeros.random_sample(dense.shape) >= sparsity)
@@ -97,6 +98,7 @@ def _random(spec: _Random) -> SparseTensor:
 def _as_python_draws(seed: int) -> np.random.RandomState:
     """Return a vectorised generator that yields the numbers of ``random.Random``."""
     *key, position = random.Random(seed).getstate()[1]
+    # both use the Mersenne Twister, and make a number of [0, 1) from the same 53 bits
     draws = np.random.RandomState()
     draws.set_state(("MT19937", np.array(key, np.uint32), position, 0, 0.0))
     return draws
@@ -114,7 +116,15 @@ class _Vector:
         self.dense = np.zeros(VECTOR, np.int64)
 
     def put(self, coordinate: int, *, force: bool = False) -> None:
-        """Store a random value at a coordinate, unless the vector has enough values."""
+        """Store a random value at a coordinate, unless the vector has enough values.
+
+        Args:
+            coordinate: the coordinate; it may have a value already, which counts again.
+            force: store the value also if the vector has enough values.
+
+        Raises:
+            WorkloadError: the coordinate is beyond the vector.
+        """
         if force or self.count < self.nonzeros:
             if coordinate >= VECTOR:
                 raise _overflow()
@@ -127,7 +137,10 @@ def _overflow() -> WorkloadError:
 
 
 def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
-    """Return two vectors with alternating runs of ``length`` coordinates, and a shared one after each run."""
+    """Return two vectors with alternating runs of ``length`` coordinates, and a shared one after each run.
+
+    In addition, the second vector has a value of its own at coordinate 0, and the first has one at the end.
+    """
     draws = random.Random(spec.seed)
     pair = first, second = _Vector(spec.nonzeros, draws), _Vector(spec.nonzeros, draws)
     second.dense[0] = draws.randint(0, MAX_RUN_VALUE)
@@ -145,7 +158,11 @@ def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
 
 
 def _blocks(spec: _Pair) -> tuple[_Vector, _Vector]:
-    """Return two vectors with blocks of ``length`` coordinates, shifted by at most half a block."""
+    """Return two vectors with blocks of ``length`` coordinates, shifted by at most half a block.
+
+    Half of an odd length is rounded up to the left, and down to the right. Blocks of a vector may
+    overlap if no free place is found.
+    """
     draws = random.Random(spec.seed)
     pair = first, second = _Vector(spec.nonzeros, draws), _Vector(spec.nonzeros, draws)
     while min(first.count, second.count) < spec.nonzeros:
@@ -160,6 +177,7 @@ def _blocks(spec: _Pair) -> tuple[_Vector, _Vector]:
 
 def _free_start(dense: Dense, length: int, draws: random.Random) -> int:
     """Return a start for a block, at least a block's length from all others if such a start is found."""
+    # with these bounds, the shifted block of the second vector lies inside the vector as well
     start, lowest, highest = 0, length // 2 + 1, VECTOR - 5 - int(1.5 * length)
     if lowest > highest:
         raise _overflow()
@@ -175,7 +193,10 @@ def _vector_of(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) ->
 
 
 def _tiles(spec: _Tiles) -> SparseTensor:
-    """Return a square matrix of ones in tiles; for operand 2, shifted by a column and transposed."""
+    """Return a square matrix of ones in tiles; for operand 2, shifted by a column and transposed.
+
+    The dimensions are row of tiles, column of tiles, row in the tile, and column in the tile.
+    """
     if spec.nonzeros > spec.side**2:
         raise WorkloadError(f"{spec.nonzeros:,} nonzeros do not fit a square of side {spec.side:,}")
     positions = np.random.default_rng(spec.seed).choice(spec.side**2, spec.nonzeros, replace=False)

@@ -10,6 +10,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.levels import BY_LETTER, BY_NAME
 from fiberscope.models.graphs.levels.level import LevelFormat
 
+# letters that ``--format`` accepts; graph files may also have the other letters of a level
 LETTERS = {level.letters[0]: level.meaning for level in BY_NAME.values()}
 NOT_LOWERED = {  # level formats of TACO without a scanner
     "u": "compressed without an order",
@@ -18,6 +19,7 @@ NOT_LOWERED = {  # level formats of TACO without a scanner
     "q": "singleton with coordinates that repeat",
 }
 _ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*)\s*:\s*([A-Za-z]*)\s*(?::\s*([0-9][0-9,\s]*))?\s*")
+# a comma before a digit belongs to the order of the levels, as in C:ss:1,0
 _SEPARATOR = re.compile(r",(?=\s*(?:[A-Za-z]|$))")
 
 
@@ -34,7 +36,10 @@ class Format:
     order: tuple[int, ...]
 
     def __str__(self) -> str:
-        """Return the text of a graph's ``comment``: ``ss01``, or ``none`` for a scalar."""
+        """Return the text of a graph's ``comment``: ``ss01``, or ``none`` for a scalar.
+
+        ``format_of`` reads the text if the format has at most ten levels.
+        """
         return self.letters + "".join(map(str, self.order)) or "none"
 
     @property
@@ -56,7 +61,8 @@ class Format:
 def format_of(text: str) -> Format:
     """Return the format of a text in the notation of graph files: ``ss01``, ``s`` or ``none``.
 
-    Without digits, the levels store the dimensions in order. An empty text is a scalar's, as ``none``.
+    Without digits, the levels store the dimensions in order. An empty text is a scalar's, as ``none``. The
+    notation has one digit for each level, so a format has at most ten levels.
 
     Raises:
         ValueError: the text is no format.
@@ -111,7 +117,9 @@ def _check_letter(entry: str, letter: str) -> None:
 def _order(entry: str, letters: str, order: str | None) -> tuple[int, ...]:
     if order is None:
         return tuple(range(len(letters)))
+    # without commas, each digit is a dimension
     entries = order.split(",") if "," in order else order.replace(" ", "")
+    # int() refuses very long numbers; no tensor has a dimension of ten digits
     dimensions = tuple(int(entry) for entry in entries if entry.strip().isdigit() and len(entry) < 10)
     if sorted(dimensions) != list(range(len(letters))):
         dimensions_text = ",".join(map(str, range(len(letters)))) or "none"

@@ -94,6 +94,7 @@ def load_operands(
         name: _transpose_if_needed(name, operand, loaded, variables) for name, operand in loaded.items()
     }
     sizes = _common_sizes(loaded, variables)
+    # ``ones`` takes its shape from the other operands, so it comes after their sizes
     for name, operand in operands.items():
         if _is_ones(operand):
             shape = _shape_of_ones(name, variables, sizes)
@@ -128,6 +129,7 @@ def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
         if isinstance(assignment.expression, Split):
             outer, inner = assignment.result.variables
             undivided_size = sizes[assignment.expression.operand.variables[0]]
+            # rounded up, since the last chunk may be incomplete
             sizes[outer] = -(-undivided_size // assignment.expression.factor)
             sizes[inner] = assignment.expression.factor
     for variable, chunk in graph.splits.items():
@@ -171,6 +173,7 @@ def formats_of_operands(graph: Graph, names: Iterable[str]) -> dict[str, Format]
     for name in names:
         tensor_variables = variables.get(name, ((),))[0]
         is_split = bool(graph.splits.keys() & set(tensor_variables))
+        # files have the undivided tensor, whose dimensions are fewer than the levels in the graph
         compressed = Format("s" * len(tensor_variables), tuple(range(len(tensor_variables))))
         formats[name] = compressed if is_split else format_of_operand(graph, name)
     return formats
@@ -198,6 +201,7 @@ def _open_operand(
 
 def _open_graph_operand(name: str, text: str, format: Format) -> NamedTensor | Operand | None:
     """Open an operand that only graphs accept: a number, a tensor of the SAM paper, a folder; else None."""
+    # a number goes first: a file whose name is a number needs a path, as in ./5
     if (number := _number(text)) is not None:
         if format.order:
             raise InputError(
@@ -254,6 +258,7 @@ def _transpose_if_needed(
     expected_sizes = [sizes.get(variable) for variable in readings[0]]
     shape = _shape(operand)
     fits, fits_transposed = _fits(expected_sizes, shape), _fits(expected_sizes, shape[::-1])
+    # an unknown size fits any shape, and would not justify a transposition
     if fits or not fits_transposed or None in expected_sizes:
         return operand
     size = f"{shape[0]} x {shape[1]}"
@@ -290,6 +295,7 @@ def _common_sizes(
 
 
 def _shape_of_ones(name: str, variables: Readings, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    # ``?`` is never among the sizes: a tensor without a known access has no shape
     reading = variables.get(name, [("?",)])[0]
     missing = [variable for variable in reading if variable not in sizes]
     if missing:

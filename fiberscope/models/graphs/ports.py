@@ -64,6 +64,7 @@ class PortFinder:
         """Return the position in the comment of the first tensor whose values reach an edge."""
         names = list(self._graph.formats)
         sources = [edge.source]
+        # the list grows in the loop: it follows value streams back to the arrays
         for name in sources:
             producers = (
                 other.source for other in self._edges if other.target == name and other.kind == "val"
@@ -85,6 +86,7 @@ class PortFinder:
         """Return the operand with the other stream of an edge, or a new operand."""
         operands = self._operands.setdefault(edge.target, [])
         tensor, number = edge.target_label, _port_number(edge)
+        # numbers decide if both are known, else tensors, else the block from which both streams come
         for operand in operands:
             if number is not None and operand.number is not None:
                 same_operand = number == operand.number
@@ -101,6 +103,9 @@ class PortFinder:
 
     def ports(self, edge: Edge) -> tuple[str, str] | None:
         """Return the output and the input port of an edge; None for an edge without meaning for its target.
+
+        Call the method once for each edge, in the order of the file: the output of a joiner depends on the
+        calls before, see ``operand_of_edge``.
 
         Raises:
             ValueError: the ports are ambiguous, or a block has no such port.
@@ -129,6 +134,7 @@ class PortFinder:
                 for operand in operands
                 if operand.edges.get(edge.kind) is edge
             )
+        # an edge without a port name takes the next port that no other edge of the file names
         ports = (f"{array}[{number}]" for number in count())
         free = (port for port in ports if (target.name, port) not in self._named_ports)
         return next(islice(free, self._alu_inputs[target.name].index(edge), None))
@@ -195,6 +201,7 @@ def _array(target: Node, edge: Edge) -> str:
     inputs = [port.name for port in target.primitive.inputs]
     if f"{edge.kind}[]" in inputs:
         return edge.kind
+    # [:-2] removes the brackets
     return inputs[0][:-2] if len(inputs) == 1 and inputs[0].endswith("[]") else ""
 
 

@@ -74,12 +74,14 @@ class ScratchpadLoop:
         memory = self.kernel.add(SimpleMemory("graph.scratchpad", self._specification()))
         self.kernel.connect(port, "requests", memory, "requests", capacity=QUEUE)
         self.kernel.connect(memory, "replies", port, "replies", capacity=QUEUE)
+        # writers go last: they get no replies, and only the last inputs of the port may lack an output
         for number, user in enumerate([*self._readers, *self._writers]):
             self.kernel.connect(user, "requests", port, f"inputs[{number}]", capacity=QUEUE)
         for number, reader in enumerate(self._readers):
             self.kernel.connect(port, f"outputs[{number}]", reader, "replies", capacity=QUEUE)
 
     def _specification(self) -> SimpleSpecification:
+        # bytes in a second: one line in each cycle of the graph's clock
         width = self.parameters.width
         return SimpleSpecification(
             width * self.hertz, self.hertz, latency=self.parameters.latency, request_bytes=width
@@ -106,7 +108,12 @@ class ScratchpadLoop:
         return writer
 
     def _base(self, node: Node) -> int:
-        """Return the address of the next array; all tensors from the eighth on count as a single one."""
+        """Return the address of the next array.
+
+        The tensor's number is in the bits from ``TENSOR_SHIFT`` up, the array's number in the bits below it,
+        down to ``ARRAY_SHIFT``. All tensors from the eighth on count as a single tensor. Array numbers repeat
+        after 256 arrays. The blocks hold the data, so equal addresses of two arrays do not mix their data.
+        """
         number = self._tensors.setdefault(node["tensor"], min(len(self._tensors), TENSORS - 1))
         self._arrays += 1
         return (number << TENSOR_SHIFT) + (self._arrays % (1 << (TENSOR_SHIFT - ARRAY_SHIFT)) << ARRAY_SHIFT)

@@ -82,6 +82,7 @@ class GraphParameters(Configuration):
     @classmethod
     def _check_quirks(cls, value: object) -> str:
         """Return the quirks as comma-separated numbers or as a name in ``QUIRK_SETS``."""
+        # YAML gives a number, a list of numbers, or None for an empty value; the text of a list is [4, 5]
         text = "none" if value is None else str(value)
         if text in QUIRK_SETS:
             return text
@@ -101,6 +102,7 @@ class GraphParameters(Configuration):
             )
         return self
 
+    # every block of the public simulator takes one cycle
     @model_validator(mode="after")
     def _check_sam_latencies(self) -> Self:
         latencies = self.latency.model_dump().items()
@@ -147,6 +149,7 @@ class GraphParameters(Configuration):
     @property
     def capacity(self) -> int | None:
         """Return the capacity of a channel in tokens; None for an unbounded channel."""
+        # the channels of the public simulator have no bound
         return None if self.timing == "sam" or not self.depth else self.depth
 
     @property

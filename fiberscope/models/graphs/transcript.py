@@ -59,8 +59,10 @@ def record_transcripts(kernel: Kernel, channels: Mapping[str, Channel]) -> tuple
         running = kernel.step()
         for name, channel in channels.items():
             pops, pushes, head = previous[name]
+            # a channel gives at most one token a cycle, which was its head before the step
             if channel.pops > pops:
                 popped[name].append(_transfer(kernel.cycle, *head))
+            # the new tokens are the last in the channel: none is popped in the cycle of its push
             for index in range(channel.occupancy - (channel.pushes - pushes), channel.occupancy):
                 pushed[name].append(_transfer(kernel.cycle, *channel.token(index)))
     return popped, pushed
@@ -77,6 +79,15 @@ def module_transcript(
 
     A token of ``offers`` is valid from its cycle until its transfer; each root offers reference and done.
     Tokens that leave at exits appear under the names of the ports.
+
+    Args:
+        graph: the module of a graph, with the contents of its memories.
+        backend: a simulation of the module before its first cycle.
+        cycles: number of cycles to run.
+        offers: by input port of the module, its tokens, each with the first cycle in which it is offered.
+
+    Returns:
+        The transcript, and the stored words by port, control and address.
 
     Raises:
         InputError: an accumulator overflows.
@@ -105,9 +116,11 @@ def module_transcript(
         checker.cycle(cycle)
         wires = {**backend.words.driven(), **backend.words.seen()}
         for stream, tokens in offered.items():
+            # a transfer removes the first token: True counts as 1
             del tokens[: stream.moves(wires)]
         _refuse_overflow(overflows, wires)
         for stream in filter(lambda stream: stream.moves(wires), stores):
+            # a stored token has a coordinate or a value; the other field is 0
             control, address, word, value = stream.decode(wires)
             stored_words[stream.label][control, address] = word or value
         for end in (end for end, stream in exits.items() if stream.moves(wires)):

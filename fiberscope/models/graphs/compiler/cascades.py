@@ -80,6 +80,7 @@ class _EinsumConverter:
         for step in einsum.partitioning:
             if not isinstance(step, Split):
                 raise InputError(f"{einsum.name} has flattened ranks, which no graph has")
+            # the graph has the rank undivided: its innermost part becomes the loop, its other parts disappear
             rank_of_loop |= dict.fromkeys(step.names[:-1], "") | {step.names[-1]: step.rank}
         loops = (rank_of_loop.get(rank, rank) for rank in einsum.loop_order)
         return tuple(rank.lower() for rank in loops if rank)
@@ -101,6 +102,7 @@ class _EinsumConverter:
         read_orders = {
             einsum.name: tuple(rank for rank in orders[einsum.name] if rank in ranks) for einsum in readers
         }
+        # the first reader decides; a graph has one copy of the tensor, so all others must agree
         levels = next(iter(read_orders.values()), tuple(rank.lower() for rank in tensor.rank_order))
         for reader, loop_order in read_orders.items():
             if loop_order != levels:
@@ -142,7 +144,7 @@ class _EinsumConverter:
         tensor, output = self._specification.tensors[name], self._specification.einsums[-1].output
         result_ranks = self._specification.tensors[output].ranks
         ranks = [rank.lower() for rank in tensor.ranks]
-        # A matrix of which only the second rank is the first rank of the result
+        # a matrix of which only the second rank is the first rank of the result
         is_left_factor = [rank in result_ranks[:1] for rank in tensor.ranks] == [False, True]
         return ranks[::-1] if is_left_factor and name in self._specification.inputs else ranks
 
@@ -154,6 +156,7 @@ def _join_phases(graphs: list[Graph]) -> Graph:
     )
     last_phase = 0
     for graph in graphs:
+        # each graph numbers its nodes and phases from the start, so both are shifted
         first_number, phase_offset = len(combined.nodes), last_phase
         names = {name: str(first_number + number) for number, name in enumerate(graph.nodes)}
         for name, node in graph.nodes.items():

@@ -71,12 +71,15 @@ def translate_expression(
     if isinstance(expression, Call):
         return _nest_calls(expression.function, operands, "any", expression.function)
     if isinstance(expression, Take):
+        # the function ``take`` of a block returns its last operand, also when nested
         operands.append(operands.pop(expression.selected))
         return _nest_calls("take", operands)
+    # the only operator with a single operand is the sign
     default = OPERATORS[expression.operator] if len(operands) > 1 else "neg"
     function = (meanings or {}).get(expression.operator, default) if len(operands) > 1 else default
     if function == default:
         return _nest_calls(default, operands)
+    # a redefined product needs all operands, another operator any; each counts as the usual operator
     return _nest_calls(function, operands, "all" if expression.operator == "*" else "any", default)
 
 
@@ -99,11 +102,15 @@ def refuse_at(access: Access, number: int, message: str) -> NoReturn:
 
 
 def _refuse(column: int, message: str) -> NoReturn:
+    # ``column`` counts from 0, the message from 1
     raise InputError(f"expression, column {column + 1}: {message}")
 
 
 def _refuse_many(text: str) -> None:
-    """Refuse a text with too many operators, which bound the operands and the depth of an expression."""
+    """Refuse a text with too many operators, which bound the operands and the depth of an expression.
+
+    Signs count as operators, also in the exponent of a number.
+    """
     operators = [column for column, letter in enumerate(text) if letter in "+-*/"]
     if len(operators) >= MAX_OPERANDS:
         column = operators[MAX_OPERANDS - 1]
@@ -111,5 +118,6 @@ def _refuse_many(text: str) -> None:
 
 
 def _hint(text: str) -> str:
+    """Return a hint to append to a syntax error if the text has an explicit sum; else an empty text."""
     has_sum = "sum(" in text.replace(" ", "")
     return "; sums are not written: what the left side lacks is summed over" if has_sum else ""

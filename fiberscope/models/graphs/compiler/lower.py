@@ -67,8 +67,13 @@ def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order
 
 
 def _statement_formats(statements: Sequence[Assignment], formats: Mapping[str, Format]) -> dict[str, Format]:
-    """Return the formats of all results and operands, the last result first."""
+    """Return the formats of all results and operands, the last result first.
+
+    The operands follow from left to right. A graph file lists formats in this order. Its reader sorts the
+    operands of a difference by this list if the edges name no ports.
+    """
     results = [statement.result for statement in reversed(statements)]
+    # ``accesses_in`` returns the last access first
     operands = [access for statement in statements for access in reversed(accesses_in([statement]))]
     return {access.tensor: formats[access.tensor] for access in (*results, *operands)}
 
@@ -88,6 +93,7 @@ def _split_dense_result(
     name = new_name(formats)
     formats[name] = Format("s" * len(format.order), format.order)
     copy = Access.plain(name, result.variables)
+    # the loops of the copy follow the levels of the result, so that the copy needs no accumulator
     levels = [result.variables[dimension] for dimension in format.order]
     return [(Assignment(copy, statement.expression), order), (Assignment(result, copy), levels)]
 
@@ -132,6 +138,7 @@ class _Statement:
     def _check_paths(self) -> None:
         for operand in operands_in(self._term):
             path = [operand.access.variables[dimension] for dimension in operand.format.order]
+            # a scanner needs the reference of the level above, so an outer level needs an outer loop
             if path != sorted(path, key=self._order.index):
                 stored = f"{operand.access} is stored as {operand.format}, its levels {','.join(path)}"
                 raise InputError(f"order {','.join(self._order)}: {stored}, which the loops must follow")
@@ -142,6 +149,7 @@ class _Statement:
         needs_all = dense and iteration is not None and not is_full(iteration, variable)
         if iteration is None or needs_all:
             self._check_size(variable)
+            # in a union, None stands for all coordinates
             iteration = make_union([iteration, None]) if iteration else FullRange()
         assert iteration is not None
         return lower_loop(self._blocks, term, iteration, variable, outer)
@@ -203,6 +211,7 @@ def lower_loop(
     optional = list(maybe_absent_operands(iteration, variable))
     is_complete = is_full(iteration, variable)
     broadcast = [operand for operand in operands_in(term) if not operand.has_level(variable)]
+    # ``coordinates`` are joined already: an operand without the variable is repeated only where they remain
     blocks.repeat(broadcast, variable, coordinates)
     for operand, wire in references.items():
         if operand is not None:
@@ -230,6 +239,7 @@ def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | TermSum], 
             wire = Wire(node, "val")
         return wire
     operands = [value_of(blocks, operand, wire_of) for operand in term.terms]
+    # graph files have no subtractor: an adder with the attribute ``sub`` subtracts
     return blocks.value("add" if term.name == "sub" else term.name, *operands, **_attributes(term))
 
 
@@ -238,6 +248,7 @@ def _attributes(term: Function) -> dict[str, object]:
     attributes: dict[str, object] = {"sub": 1} if term.name == "sub" else {}
     if term.constant is not None:
         attributes["const0" if term.is_constant_first else "in2"] = repr(term.constant)
+    # a unary function is evaluated at each point of its operand
     if term.where and (len(term.terms) > 1 or term.constant is not None):
         attributes |= {"where": term.where, "counted": term.counted}
     return attributes

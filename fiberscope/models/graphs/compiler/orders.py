@@ -54,6 +54,7 @@ class Orders:
             InputError: no order is legal.
         """
         stored, legal = self._storage_steps, [*self._storage_steps, *self._sums]
+        # orders that also follow the levels of the result come first: they can save an accumulator
         for steps in ([*self._result, *stored], [*self._result, *legal], legal):
             order = _forest_order(self.variables, steps)
             if order is not None and not _violations(order, legal):
@@ -94,6 +95,7 @@ class Orders:
 
     def _conflict(self) -> str:
         """Return the message for an expression without a legal order: the first conflict, and remedies."""
+        # the constraints listed first are kept, so that the message blames a later constraint
         consistent = list[_Step]()
         storage_is_acyclic = _levels(self.variables, self._storage_steps) is not None
         constraints = (
@@ -178,6 +180,7 @@ def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str
     deepest_first = sorted(predecessors, key=levels.__getitem__, reverse=True)
     for variable in deepest_first:
         if predecessors[variable]:
+            # a parent has a smaller level, and so comes later in this loop, with all of its predecessors
             parent = min(predecessors[variable], key=deepest_first.index)
             parents[variable] = parent
             predecessors[parent].update(
@@ -192,6 +195,7 @@ def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str
 def _completions(
     order: tuple[str, ...], predecessors: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[str, ...]]:
+    """Yield all legal orders that begin with this order; none for cyclic constraints."""
     if len(order) == len(predecessors):
         yield order
     for variable, required in predecessors.items():

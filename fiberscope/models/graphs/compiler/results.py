@@ -91,6 +91,7 @@ class Result:
         coordinates = self._coordinates(blocks, loops)
         dropped = self._drop(blocks, loops, coordinates)
         remaining = list(self._nest)
+        # only summed loops inside all result loops have a reducer; an accumulator sums over the others
         while remaining and remaining[-1] not in self._result_loops:
             loop, inner = remaining.pop(), bool(remaining) and remaining[-1] not in self._result_loops
             if loop in dropped or (self.omits_inner_empty and inner and remaining[-1] not in dropped):
@@ -122,10 +123,12 @@ class Result:
             return set()
         dense = [depth for depth in levels if self.is_dense(loops[depth].variable)]
         # ``depth`` is the inner loop of a dropper: rule 1 allows the depths from ``first`` to ``last``
+        # the outer loop, at ``depth - 1``, must lie inside all dense levels, hence the 2
         first = max([levels[0] + 1, *(depth + 2 for depth in dense)])
         last = max((depth for depth, loop in enumerate(loops) if loop.intersects), default=0)
         if first <= last < levels[-1]:
             last = max([last, *(depth for depth in levels if not loops[depth].filled)])
+        # from the innermost: coordinates that an inner dropper drops can empty the fibers of the next dropper
         for depth in range(last, first - 1, -1):
             outer, inner = loops[depth - 1].variable, loops[depth].variable
             inputs: dict[str, Wire | None] = {"outer": coordinates[outer], "inner": coordinates[inner]}
@@ -144,6 +147,7 @@ class Result:
             for v in self._levels
         ]
         variables = {f"in{number}": variable for number, variable in enumerate(reversed(self._levels))}
+        # the accumulator of SAM has named ports for two coordinates; ``accumulate`` takes any number
         is_pair = len(self._levels) == PAIR
         ports = ["crd_outer", "crd_inner"] if is_pair else [f"crd[{number}]" for number in range(len(points))]
         node = blocks.add(

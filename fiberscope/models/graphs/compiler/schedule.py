@@ -42,6 +42,7 @@ def reorder_loops(order: Sequence[str], loops: Sequence[str]) -> tuple[str, ...]
             raise InputError(f"{prefix}: there is no loop {variable}; there are {','.join(order) or 'none'}")
         if variable in loops[:number]:
             raise InputError(f"{prefix}: {variable} occurs twice; remove one")
+    # the positions stay; the listed loops fill them in the listed order
     following = iter(loops)
     return tuple(next(following) if variable in loops else variable for variable in order)
 
@@ -122,7 +123,9 @@ def split_assignment(assignment: Assignment, splits: Splits) -> Assignment:
 
 
 def _split(expression: Expression, splits: Splits) -> Expression:
+    """Replace each split variable in accesses and sums by its two parts."""
     if isinstance(expression, Access):
+        # both parts of a variable have its column in the text, for messages; without a text, no columns
         tensor, *positions = expression.text_columns or (0,)
         split_positions = [
             position
@@ -156,6 +159,7 @@ def split_formats(
 
 
 def _split_format(access: Access, tensor_format: Format, splits: Splits, loops: Sequence[str]) -> Format:
+    """Return a tensor's format in chunks; both parts of a split level have the level's letter."""
     if not splits.keys() & set(access.variables):
         return tensor_format
     letters = {
@@ -164,5 +168,6 @@ def _split_format(access: Access, tensor_format: Format, splits: Splits, loops: 
     }
     by_dimension = [(part, letters[v]) for v in access.variables for part in split_variables([v], splits)]
     depths = {variable: depth for depth, variable in enumerate(loops)}
+    # the levels follow the loops, as a scanner needs an outer level first; the sort is stable for others
     order = sorted(range(len(by_dimension)), key=lambda d: depths.get(by_dimension[d][0], len(depths)))
     return Format("".join(by_dimension[dimension][1] for dimension in order), tuple(order))

@@ -26,7 +26,8 @@ class Estimate:
     Args:
         streams: expected streams, by node and output.
         work: by name of a node, a number that approximates the block's cycles: the largest number of tokens
-            at a port, or more if the block needs further cycles, as an expander of bit vectors does.
+            at a port, or more if the block needs further cycles, as an expander of bit vectors does. The
+            pauses after tiles are included.
         cycles: expected cycles of all phases. A block ends at least one cycle after its producers, and not
             before its work is done. An accumulator that sends after its last input adds its output tokens.
         tiles: estimate of the memories of tiles; None without memories and restarts.
@@ -64,6 +65,7 @@ def estimate(
     """
     walk = Walk(graph, statistics, tiles)
     cycles = 0.0
+    # phases run one after another, so their cycles add up; a phase lasts until its last block ends
     for phase in graph.phases:
         nodes = [node for node in topological_order(graph) if node.phase == phase]
         for node in nodes:
@@ -98,6 +100,7 @@ class Walk:
         self.streams.update({(node.name, output): stream for output, stream in outputs.items()})
         largest = max(stream.tokens for stream in (*outputs.values(), *inputs.values()))
         restarts = self.tiles.restart_cycles(node, self.streams) if self.tiles else 0.0
+        # ``estimate`` of the node type may have set ``work`` already
         self.work[node.name] = max(largest, self.work.get(node.name, 0.0)) + restarts
         self.starts[node.name], last_input = self._inputs_of(node)
         last_tokens = node.primitive.tokens_after_input(node, outputs)
@@ -115,6 +118,7 @@ class Walk:
             if self.tiles and self.tiles.holds(stream):
                 memory = self.tiles.memory(stream, self.streams[stream.source, stream.output])
                 start += memory.first_arrival
+                # the last token leaves a cycle after its arrival, and after the last of all loads
                 end = max(end + 1, start + memory.transfer_cycles)
             starts.append(start)
             ends.append(end)
@@ -140,6 +144,7 @@ class Walk:
     def _level_statistics(self, writers: Mapping[int, Node], dimensions: Sequence[int]) -> LevelStatistics:
         """Return the level of the last of these dimensions, from its coordinate stream."""
         writer = writers[dimensions[-1]]
+        # for bit vectors, the coordinates are those that enter the packer before the writer
         word_stream = self.graph.stream_into(writer, "bv")
         stream = self.graph.stream_into(
             self.graph.nodes[word_stream.source] if word_stream else writer, "crd"
@@ -156,6 +161,7 @@ class Walk:
             for stream in self.graph.streams_into(node)
             if stream.input.startswith("crd")
         }
+        # sorted, since the order of a set differs between runs and rounding depends on it
         return [self.streams[crd] for crd in sorted(crds)]
 
     def refuse(self, node: Node) -> NoReturn:

@@ -122,10 +122,12 @@ def unite_streams(streams: Sequence[ExpectedStream], variable: str) -> ExpectedS
     """
     prefix = outer_points(streams)
     fibers = prefix.count or 1.0
+    # a coordinate is missing only if all streams lack it
     union = fibers * (
         1 - np.prod([1 - np.minimum(1, stream.spread[variable] / fibers) for stream in streams], axis=0)
     )
     count = max(float(union.sum()), *(stream.count for stream in streams))
+    # a point of an outer loop has at most ``size`` coordinates
     size = len(union) or 1
     outer_spread = {
         name: points
@@ -138,6 +140,7 @@ def unite_streams(streams: Sequence[ExpectedStream], variable: str) -> ExpectedS
         for name, points in prefix.spread.items()
     }
     filled_shares = [stream.filled / fibers for stream in streams]
+    # the factor allows for rounding errors of the counts
     all_filled = all(
         stream.filled >= stream.parent.count * (1 - 1e-9) for stream in streams if stream.parent is not None
     )
@@ -177,6 +180,7 @@ def thin_stream(
         share = np.minimum(1, ratio(spread[name], stream.spread[name]))
         fiber_spread[name] = fibers * (1 - (1 - share) ** mean)
         filled = min(filled, float(fiber_spread[name].sum()))
+    # the outermost loop has no loops around it, hence no distribution of fibers: use the mean fiber
     if not fiber_spread and stream.filled:
         mean_share = min(1.0, count / stream.count) if stream.count else 0.0
         filled = stream.filled * (1 - (1 - mean_share) ** (stream.count / stream.filled))
@@ -189,6 +193,10 @@ def count_distinct(points: ExpectedStream, names: Sequence[str]) -> float:
 
     A fiber has each coordinate of the innermost loop at most once, so each fiber is a draw without
     repetition. Over other loops, the points are independent draws.
+
+    Args:
+        points: a stream inside at least one loop.
+        names: index variables of the tuples, at least one, in the order of the loops.
     """
     innermost = list(points.spread)[-1]
     outer = points.parent.points if points.parent and innermost in names else None
@@ -201,6 +209,7 @@ def count_distinct(points: ExpectedStream, names: Sequence[str]) -> float:
         shares, sizes = bucket_counts(draws.spread[name] / draws.count)
         shares_of_tuple, cells = np.outer(shares_of_tuple, shares).ravel(), np.outer(cells, sizes).ravel()
     probabilities, sizes = bucket_counts(points.spread[inner] / draws.count)
+    # a tuple is missed if none of the draws with its outer coordinates has its inner coordinate
     missed = (1 - np.minimum(1, probabilities))[None, :] ** (shares_of_tuple * draws.count)[:, None]
     return float((np.outer(cells, sizes) * (1 - missed)).sum())
 

@@ -74,13 +74,15 @@ class TileEstimate:
         return self.memories[place]
 
     def _estimate(self, stream: Stream, references: ExpectedStream) -> ExpectedMemory:
+        """Return the estimate of a memory, in which every tile has the mean size of the tensor's tiles."""
         tensor, parameters = self.loops.graph.tensor_at(stream), self.parameters
         sizes = checked_sizes(self.loops, tensor, self.tensors[tensor], parameters)
         tile_bytes = float(sizes.mean()) if len(sizes) else 0.0
         nest = self.loops.nests[stream.source, stream.output]
         loads = self._loads(nest, tensor, references, tile_bytes)
         transfer = tile_bytes / parameters.bandwidth if parameters.bandwidth else 0.0
-        each = max(transfer, (parameters.latency + transfer) / parameters.ahead)  # loads overlap
+        # up to ``ahead`` loads overlap; transfers share the bandwidth, so a load takes at least its transfer
+        each = max(transfer, (parameters.latency + transfer) / parameters.ahead)
         first = parameters.latency + transfer
         return ExpectedMemory(
             memory_name(tensor, stream), tensor, loads, loads * tile_bytes, first, loads * each
@@ -100,6 +102,7 @@ class TileEstimate:
                 tiles = _ancestor(references, len(nest) - len(names)).count
             else:
                 tiles = min(count_distinct(references, names), references.count)
+            # ``tiles`` counts the tiles of all iterations of the outer loops; the tiles of one must fit
             iterations = _ancestor(references, len(nest) - depth).count
             if tiles * tile_bytes <= self.parameters.capacity * iterations:
                 return tiles
@@ -134,6 +137,8 @@ def memories_table(
 ) -> Table:
     """Return a table of the memories: loads, accesses, energy and area, each cost with its interval.
 
+    The table has the memories that ``TileEstimate.memory`` has estimated so far.
+
     Args:
         tiles: the estimate of the memories.
         streams: expected streams, by node and output.
@@ -164,6 +169,7 @@ def _rows(
     for memory, count in zip(memories, reads, strict=True):
         costs = memory_costs(memory.name, tiles.parameters, count, memory.load_bytes, seconds)
         *accesses, leakage = (item.cost for item in costs.energy)
+        # costs are in pJ, the table in nJ
         energies = Cost(*sum_intervals(accesses), leakage.basis).times(1e-3), leakage.times(1e-3)
         yield (
             memory.name,

@@ -45,6 +45,7 @@ class BitLevel:
         """Return the coordinates of all fibers, one fiber after the other."""
         import numpy as np
 
+        # nonzero lists words by fiber and bits by word, so the coordinates are sorted within each fiber
         _fibers, word_indices = np.nonzero(self.words)
         words = self.words[self.words != 0]
         indices, bits = np.nonzero((words[:, None] >> np.arange(PART, dtype=np.uint64)) & np.uint64(1))
@@ -88,6 +89,7 @@ class _BitVectors(WrittenFormat, ScannedFormat):
         first, positions = positions_of(parents, column)
         words = np.zeros((fibers, width), np.uint64)
         bits = np.uint64(1) << (column[first] % PART).astype(np.uint64)
+        # ``words[...] |= bits`` would keep only one of several bits of the same word
         np.bitwise_or.at(words, (parents[first], column[first] // PART), bits)
         return BitLevel(words), positions
 
@@ -122,10 +124,12 @@ class _BitVectors(WrittenFormat, ScannedFormat):
 
         walk.bits[node.name] = coordinates = scan_fibers(walk, node, references)
         words = bit_words(references, len(coordinates.spread[node["index"]]))
+        # the coordinates inside the words are estimated in ``bits``, for the expander
         return words, words
 
     def memory_reads(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
         """Return the memory reads of a fiber's words."""
+        # the words of a fiber count as one entry, since a reference names a fiber
         return "words", block.per_fiber * sizes.value_bytes, 1  # type: ignore[attr-defined]
 
     def stored_bytes(

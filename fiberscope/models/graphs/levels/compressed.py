@@ -52,12 +52,15 @@ class CompressedLevel:
 
         counts = self.counts[parents]
         owners = np.repeat(np.arange(len(parents)), counts)
+        # index of each element within its fiber: the fiber's first element has index cumsum - count
         offsets = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
         positions = np.repeat(self.segments[:-1][parents], counts) + offsets
         return owners, self.coordinates[positions], positions
 
 
 class _Compressed(WrittenFormat, ScannedFormat):
+    """Format of a level that stores the coordinates of each fiber in order, and where the fiber begins."""
+
     name = "compressed"
     letters = "suc"  # u and c are letters of TACO
     meaning = "compressed"
@@ -67,6 +70,7 @@ class _Compressed(WrittenFormat, ScannedFormat):
         import numpy as np
 
         first, positions = positions_of(parents, column)
+        # ``minlength`` also gives the empty fibers after the last entry a segment
         return CompressedLevel(
             segments_of_counts(np.bincount(parents[first], minlength=fibers)), column[first]
         ), positions
@@ -94,6 +98,7 @@ class _Compressed(WrittenFormat, ScannedFormat):
         from fiberscope.models.graphs.cost.scans import scan_fibers
 
         coordinates = scan_fibers(walk, node, references)
+        # each coordinate has one reference
         return coordinates, coordinates
 
     def memory_reads(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:

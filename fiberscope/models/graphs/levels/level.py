@@ -35,7 +35,7 @@ class Level(Protocol):
         """Return all elements of some fibers.
 
         Args:
-            parents: numbers of the fibers.
+            parents: numbers of the fibers, in any order; a fiber may occur several times.
 
         Returns:
             For each element, the index of its fiber in ``parents``, its coordinate, and its position.
@@ -71,7 +71,7 @@ class LevelFormat(ABC):
             size: number of coordinates of the level.
             fibers: number of fibers, including empty fibers.
             parents: for each entry, the number of its fiber.
-            column: for each entry, its coordinate.
+            column: for each entry, its coordinate, from 0 to ``size - 1``.
 
         Raises:
             InputError: the level would not fit the host's memory.
@@ -85,7 +85,7 @@ class LevelFormat(ABC):
             sizes: bytes of coordinates and values.
 
         Returns:
-            Name of the array, bytes of an entry, and number of entries.
+            Name of the array, bytes of an entry, and number of entries that one reference reads.
         """
         return None
 
@@ -102,6 +102,7 @@ class LevelFormat(ABC):
         """Return the bytes of a level in each tile; 0 for a level that stores no coordinates.
 
         Args:
+            level: the whole level; the tiles divide its fibers.
             fibers: number of fibers of each tile.
             children: number of children of these fibers.
             sizes: bytes of coordinates and values.

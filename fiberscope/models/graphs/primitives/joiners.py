@@ -45,6 +45,7 @@ class _Intersection(Joiner):
             unite_streams,
         )
 
+        # skip outputs get no estimate: the walk ignores skip streams
         coordinates = intersect_streams(walk.joined_streams(node), node["index"])
         # the block pops every coordinate that any operand has, so its work is that of a union
         walk.work[node.name] = unite_streams(walk.joined_streams(node), node["index"]).tokens
@@ -87,6 +88,7 @@ class _Repeater(Primitive):
     belongs_to_loop = repeats = True
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        # without a reference stream, a root sends a single reference, whose nest is empty
         signal = inputs.get(REPSIG, ())
         check_nesting(node, inputs.get(REF, ()), signal, ("references", "repeat signals"), faults)
         return {"": signal}
@@ -104,6 +106,7 @@ class _Signals(Primitive):
     belongs_to_loop = True
 
     def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
+        # one signal for each coordinate, and the same stops
         return {REPSIG: inputs[CRD]}
 
 

@@ -35,10 +35,12 @@ class _Scatter(_Lanes):
         carries = context.protocol_into(node)
         return Scatter(name, int(node["ways"]), carries=carries, quirks=context.quirks)
 
+    # the block has the same port names for every kind of stream that it carries
     def input_port(self, node: Node, port: str) -> str:
         return "in_crd"
 
     def output_port(self, node: Node, port: str) -> str:
+        # ``out[3]`` of the node is ``out_crd3`` of the block
         return f"out_crd{port[4:-1]}"
 
 
@@ -59,6 +61,7 @@ class _Gather(_Lanes):
     forwarded_input = "stream[0]"
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        # all ways have equal nests, and ``ref`` has the nest of the merged coordinates, which may be shorter
         return {"": inputs[self.forwarded_input]}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
@@ -74,6 +77,7 @@ class _Split(Primitive):
     split_input = CRD
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        # the split adds a loop: the coordinate's loop becomes a loop over chunks and a loop in a chunk
         outer = (*inputs[CRD][:-1], f"{node['index']}1")
         return {"outer": outer, "inner": (*outer, f"{node['index']}0")}
 
@@ -82,7 +86,10 @@ class _Split(Primitive):
 
 
 class _Flatten(Primitive):
-    """Block that combines chunk numbers and coordinates in chunks, the inverse of a split."""
+    """Block that combines chunk numbers and coordinates in chunks, the inverse of a split.
+
+    The nest of its output keeps the variable of the outer input.
+    """
 
     block_class = "split.Flatten"
 

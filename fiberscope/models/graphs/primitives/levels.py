@@ -65,6 +65,7 @@ class _Scanner(Primitive):
         return "out_bv" if words else super().output_port(node, port)
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        # ``inputs`` has no skip stream, so its only entry is the reference stream
         return {"": (*next(iter(inputs.values())), node["index"])}
 
     def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
@@ -90,6 +91,7 @@ class _Scanner(Primitive):
         if not isinstance(block, CompressedScanner):
             return []
         level = block.level
+        # memory 0 of the twin holds the segments, memory 1 the coordinates
         segments = [level.begin(fiber) for fiber in range(level.fibers + 1)]
         arrays = enumerate((segments, map(level.coordinate, range(segments[-1]))))
         return [Token(control, i, word, 0.0) for control, words in arrays for i, word in enumerate(words)]
@@ -145,6 +147,7 @@ class _Locator(Primitive):
         return "out_ref2" if port == self.position_output else super().output_port(node, port)
 
     def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
+        # a dense level has every coordinate, so no lookup fails
         return {CRD: inputs[CRD], self.position_output: inputs[CRD]}
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
@@ -165,6 +168,7 @@ class _Array(Primitive):
     def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import ROOT
 
+        # an N token loads the value 0, so its point counts; an array of a scalar has the root as its input
         return {VAL: inputs.get(REF, ROOT).points}
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:

@@ -256,6 +256,7 @@ class Primitive:
             if not port.name.endswith("[]"):
                 yield from () if port.optional else (port.name,)
                 continue
+            # the ports are numbered without gaps: a stream into number 2 also requires 0 and 1
             for number in range(max(1 if node.is_unary else self.least_inputs, arity)):
                 yield f"{port.name[:-2]}[{number}]"
 
@@ -278,6 +279,7 @@ class Primitive:
             ValueError: the port is ambiguous.
         """
         names = [port.name for port in self.inputs]
+        # an input ``ref`` may also accept coordinates or words, so it is the alternative
         return names[0] if len(names) == 1 else finder.single_port(node, names, edge.kind, "input", REF)
 
     def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
@@ -325,6 +327,7 @@ class Primitive:
         Raises:
             Unreadable: the output carries no references.
         """
+        # a node with an array of references passes input ``ref[i]`` on as output ``ref[i]``
         if self.output("ref[]") is None:
             return self.forwarded_input or REF
         if not output.startswith("ref["):

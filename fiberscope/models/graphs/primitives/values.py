@@ -59,6 +59,7 @@ class _Alu(Primitive):
             operands = [*operands, Access.plain(node["scalar"], ())]
         elif constant and len(operands) == 1:
             number = Number(float(constant))
+            # ``in2`` is the second operand, ``const0`` the first; the order matters only to these functions
             first = node["const0"] and self.register_operands(node) == SECOND
             operands = [number, *operands] if first else [*operands, number]
         if len(operands) != self.arity:
@@ -98,6 +99,7 @@ class _Alu(Primitive):
 def _may_lack_operand(node: Node, context: BlockContext) -> bool:
     """Return whether an array with references from a union brings values to a block."""
     arrays = (context.graph.nodes[stream.source] for stream in context.graph.streams_into(node))
+    # an array that a root feeds has no reference stream
     references = (context.graph.stream_into(array, REF) for array in arrays)
     return any(stream and context.graph.nodes[stream.source].type == "union" for stream in references)
 
@@ -123,7 +125,7 @@ class _Reducer(Primitive):
 
     The attribute ``empty`` says what an empty fiber gives: ``drop`` for nothing, ``mark`` for N, another text
     for 0. Without ``empty``, the droppers of the graph decide (``drops_empty``). With coordinates of the
-    fibers, an empty fiber always gives a sum.
+    fibers, ``drop`` is a fault, and an empty fiber gives 0, or N with ``mark``.
     """
 
     latency_setting = "reduce"
@@ -142,6 +144,7 @@ class _Reducer(Primitive):
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
         operand = tree.values_into(node)[0]
+        # the reducer ends the innermost loop of its values
         return Sum((tree.nest_into(node, VAL)[-1],), operand)
 
     def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
@@ -150,6 +153,7 @@ class _Reducer(Primitive):
         values = inputs[VAL]
         if drops_empty(walk.graph, walk.nests, node):
             return {VAL: outer_of_nonempty(values)}
+        # a kept empty fiber also gives a token, so each point of the enclosing loops has a sum
         return {VAL: values.parent.points if values.parent else ROOT}
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:

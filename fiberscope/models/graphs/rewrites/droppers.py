@@ -29,7 +29,9 @@ def dead_droppers(graph: Graph) -> Graph:
     if not any(_is_dead(graph, node) for node in graph.nodes.values()):
         return graph
     graph = copy_graph(graph)
+    # without ``empty``, a reducer follows the droppers of the graph, which the loop below removes
     _record_dropped_sums(graph)
+    # a removed dropper can leave another dropper without a consumer of ``outer``, so repeat
     while dead := [node for node in graph.nodes.values() if _is_dead(graph, node)]:
         for node in dead:
             _bypass(graph, node)
@@ -45,6 +47,7 @@ def _record_dropped_sums(graph: Graph) -> None:
 
 
 def _is_dead(graph: Graph, node: Node) -> bool:
+    # a dropper of values drops zeros, which any stream of values may have
     if not node.primitive.drops or node.primitive.output_kind("inner", node.attributes) == "val":
         return False
     inner = source_of(graph, node, "inner")
@@ -53,6 +56,7 @@ def _is_dead(graph: Graph, node: Node) -> bool:
 
 
 def _bypass(graph: Graph, node: Node) -> None:
+    """Connect the consumers of a dropper to the sources of its inputs, and remove the dropper."""
     ports = {port: source_of(graph, node, port) for port in ("outer", "inner")}
     redirect(graph, {(node.name, port): source for port, source in ports.items() if source is not None})
     remove_block(graph, node.name)
@@ -64,6 +68,7 @@ def _is_full(graph: Graph, output: Output) -> bool:
     if node.primitive.scans:
         return _scans_full_fibers(graph, node)
     if node.primitive.unites:
+        # a fiber of a union is empty only if the fibers of all operands are
         return any(
             _is_full(graph, operand.crd) for operand in joiner_operands(graph, node)
         ) or _unites_all_operands(graph, node)
@@ -98,6 +103,7 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
         output = reference_source(graph, output)
     if output is None:
         return None
+    # references of another tensor say nothing about the fibers of this tensor
     parent = _scanner_of(graph, output)
     if parent is None or parent["tensor"] != scanner["tensor"]:
         return None
@@ -122,7 +128,10 @@ def _scanner_of(graph: Graph, output: Output) -> Node | None:
 
 
 def _unites_all_operands(graph: Graph, union: Node) -> bool:
-    """Return whether a unioner joins the fibers of all operands of the unioner above; one is present."""
+    """Return whether a unioner joins the fibers of all operands of the unioner above.
+
+    Each coordinate of the unioner above exists in at least one operand, whose fiber is not empty.
+    """
     origins = set()
     for operand in joiner_operands(graph, union):
         scanner = _scanning_block(graph, operand.crd)

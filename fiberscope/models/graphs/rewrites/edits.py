@@ -82,6 +82,7 @@ def redirect(graph: Graph, moves: Mapping[Output, Output]) -> None:
     """
     for stream in graph.streams:
         output = stream.source, stream.output
+        # each stream moves once, so that two outputs can exchange their consumers
         stream.source, stream.output = moves.get(output, output)
 
 
@@ -106,6 +107,7 @@ def _disconnect_inputs(graph: Graph, node: Node) -> set[str]:
 
 def _remove_unused(graph: Graph, names: set[str]) -> None:
     """Remove the blocks of these names that exist and have no consumer."""
+    # sorted, so that the result does not depend on the order of a set
     for name in sorted(names & set(graph.nodes)):
         if not any(graph.streams_from(graph.nodes[name])):
             remove_block(graph, name)
@@ -144,6 +146,7 @@ def replace_operands(
         redirect(graph, {(joiner.name, "crd"): operands[0].crd, **refs})
         remove_block(graph, joiner.name)
         return
+    # the old producers may also feed the new operands, so they are removed only at the end
     producers = _disconnect_inputs(graph, joiner)
     for number, operand in enumerate(operands):
         connect_output(graph, operand.crd, joiner, f"crd[{number}]")

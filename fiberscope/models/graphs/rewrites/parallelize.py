@@ -67,6 +67,7 @@ class _LoopRewrite:
         ]
         # the nest of the loop itself: nests of blocks deeper inside are longer
         self._loop = min((self._nests[node.name, _first_output(node)] for node in self._loop_nodes), key=len)
+        # the streams before the rewrite; ``rewire`` adds others, which it must not visit
         self._streams = list(graph.streams)
         self._copies = {node.name: [node] for node in nodes if self._is_inside(node)}
         self._scattered: dict[Output, Node] = {}
@@ -86,6 +87,7 @@ class _LoopRewrite:
         for stream in self._streams:
             if stream.source in self._copies and stream.target not in self._copies:
                 self._check_leaving((stream.source, stream.output))
+        # all copies exist before the first stream is connected: a stream needs those of both ends
         for name, copies in self._copies.items():
             attributes = self._graph.nodes[name].attributes
             kind = self._graph.nodes[name].type
@@ -100,6 +102,7 @@ class _LoopRewrite:
                 stream.source, stream.output = node.name, output
 
     def _is_inside(self, node: Node) -> bool:
+        """Return whether a block lies in the loop: the loop is around all of its inputs."""
         if node in self._loop_nodes or node.primitive.needs_whole_result or self._drops_fibers(node):
             return False
         depths = [self._depth((s.source, s.output)) for s in self._graph.streams_into(node)]
@@ -136,6 +139,7 @@ class _LoopRewrite:
             ends = [(scatter, f"out[{lane}]") for lane in range(self._ways)]
         else:
             ends = [(source, stream.output) for source in sources]
+        # the existing stream serves the first copy, whose block is the original
         stream.source, stream.output = ends[0][0].name, ends[0][1]
         targets = self._copies[stream.target]
         for (source, output), target in list(zip(ends, targets, strict=True))[1:]:
@@ -177,6 +181,7 @@ class _LoopRewrite:
         loop_names = {node.name for node in self._loop_nodes}
         for stream in self._streams:
             output = stream.source, stream.output
+            # coordinates between blocks of the loop itself, or used as references by it, are not its result
             outside = stream.target not in loop_names and not (
                 stream.source in loop_names and stream.input == "ref"
             )
