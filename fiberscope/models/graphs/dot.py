@@ -140,7 +140,7 @@ class _Reader:
         """Parse a statement; settings within a subgraph only concern the drawing and are ignored."""
         location = self._location()
         ends = [self._end(graph)]
-        # ``name = value`` sets an attribute of the graph
+        # ``name = value`` sets an attribute of the graph; a subgraph cannot be assigned to
         if ends[0][1] and self._accept("="):
             value = self._name()
             if not nested:

@@ -115,6 +115,7 @@ def _check_letter(entry: str, letter: str) -> None:
 
 
 def _order(entry: str, letters: str, order: str | None) -> tuple[int, ...]:
+    """Return the dimension of each level, from the text after the letters; None is their natural order."""
     if order is None:
         return tuple(range(len(letters)))
     # without commas, each digit is a dimension

@@ -190,6 +190,7 @@ def _variables(graph: Graph) -> Readings:
 def _open_operand(
     name: str, operand: object, format: Format, exact: bool, progress: Callable[[int, int], None] | None
 ) -> NamedTensor | Operand:
+    """Open an operand; only a number or a folder is stored already, other tensors await the common sizes."""
     graph_operand = (
         _open_graph_operand(name, str(operand), format) if isinstance(operand, str | Path) else None
     )
@@ -201,7 +202,7 @@ def _open_operand(
 
 def _open_graph_operand(name: str, text: str, format: Format) -> NamedTensor | Operand | None:
     """Open an operand that only graphs accept: a number, a tensor of the SAM paper, a folder; else None."""
-    # a number goes first: a file whose name is a number needs a path, as in ./5
+    # a number goes first: a file whose name is a number needs a folder in its text, as in ./5
     if (number := _number(text)) is not None:
         if format.order:
             raise InputError(

@@ -127,6 +127,7 @@ class PortFinder:
         return output_port, input_port
 
     def _operand_port(self, target: Node, edge: Edge, array: str) -> str:
+        """Return the port of an array, with its number, for an edge that names no port."""
         if target.primitive.has_operand_pairs:
             operands = self._operands[target.name]
             return next(

@@ -80,15 +80,6 @@ def module_transcript(
     A token of ``offers`` is valid from its cycle until its transfer; each root offers reference and done.
     Tokens that leave at exits appear under the names of the ports.
 
-    Args:
-        graph: the module of a graph, with the contents of its memories.
-        backend: a simulation of the module before its first cycle.
-        cycles: number of cycles to run.
-        offers: by input port of the module, its tokens, each with the first cycle in which it is offered.
-
-    Returns:
-        The transcript, and the stored words by port, control and address.
-
     Raises:
         InputError: an accumulator overflows.
         SimulationError: the module violates the protocol of its ports; raised after the last cycle.
@@ -116,13 +107,11 @@ def module_transcript(
         checker.cycle(cycle)
         wires = {**backend.words.driven(), **backend.words.seen()}
         for stream, tokens in offered.items():
-            # a transfer removes the first token: True counts as 1
-            del tokens[: stream.moves(wires)]
+            del tokens[: stream.moves(wires)]  # True counts as 1: a transfer removes the first token
         _refuse_overflow(overflows, wires)
         for stream in filter(lambda stream: stream.moves(wires), stores):
-            # a stored token has a coordinate or a value; the other field is 0
             control, address, word, value = stream.decode(wires)
-            stored_words[stream.label][control, address] = word or value
+            stored_words[stream.label][control, address] = word or value  # the unused field is 0
         for end in (end for end, stream in exits.items() if stream.moves(wires)):
             transcript[end].append(_transfer(cycle, *exits[end].decode(wires)))
         sample = backend.sample()

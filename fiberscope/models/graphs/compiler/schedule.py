@@ -168,6 +168,6 @@ def _split_format(access: Access, tensor_format: Format, splits: Splits, loops: 
     }
     by_dimension = [(part, letters[v]) for v in access.variables for part in split_variables([v], splits)]
     depths = {variable: depth for depth, variable in enumerate(loops)}
-    # the levels follow the loops, as a scanner needs an outer level first; the sort is stable for others
+    # the levels follow the loops, as a scanner needs an outer level first; levels without a loop go last
     order = sorted(range(len(by_dimension)), key=lambda d: depths.get(by_dimension[d][0], len(depths)))
     return Format("".join(by_dimension[dimension][1] for dimension in order), tuple(order))

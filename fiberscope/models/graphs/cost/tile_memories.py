@@ -160,6 +160,7 @@ def _interval_text(cost: Cost, digits: int) -> str:
 def _rows(
     tiles: TileEstimate, streams: Mapping[tuple[str, str], ExpectedStream], seconds: float
 ) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of ``memories_table``, a row for each memory."""
     memories = tiles.memories.values()
     reads = reads_by_memory(
         tiles.loops,

@@ -102,7 +102,7 @@ class _LoopRewrite:
                 stream.source, stream.output = node.name, output
 
     def _is_inside(self, node: Node) -> bool:
-        """Return whether a block lies in the loop: the loop is around all of its inputs."""
+        """Return whether a block is copied: the loop is around its inputs, and nothing keeps it outside."""
         if node in self._loop_nodes or node.primitive.needs_whole_result or self._drops_fibers(node):
             return False
         depths = [self._depth((s.source, s.output)) for s in self._graph.streams_into(node)]
