@@ -155,10 +155,12 @@ class Composition(Generic[AnyParameters]):
         connect, queue = self.kernel.connect, self.parameters.network.queue
         requests = self._add_crossbar(f"{name}_requests", AddressRoute(interleave))
         replies = self._add_crossbar(f"{name}_replies", PortRoute(group))
+        # The capacity of a channel includes the tokens in flight
         wire = {"capacity": queue + latency, "latency": latency}
         reply = {"capacity": queue + reply_latency, "latency": max(1, reply_latency)}
         for i, (user, port, reply_port) in enumerate(users):
             connect(user, port, requests, f"inputs[{i}]", capacity=queue)
+            # Users without replies come last, so that the connected outputs have no gap
             if reply_port:
                 connect(replies, f"outputs[{i}]", user, reply_port, **wire)
         for i, server in enumerate(servers):
@@ -216,7 +218,7 @@ class Composition(Generic[AnyParameters]):
             SimulationError: if a part lacks a counter.
         """
         self.kernel.build()
-        self.operations()
+        self.operations()  # raises for a missing counter
 
     def operations(self) -> Mapping[str, int]:
         """Return the number of operations done so far, by name; every subclass defines this method."""
@@ -263,6 +265,7 @@ def count(counter: str, *parts: Component) -> int:
 
 
 def _is_attribute(kind: type[Component], counter: str) -> bool:
+    """Return whether ``counters`` of a class returns the attribute of this name for the counter."""
     return counter in kind.COUNTERS and kind.counters is Component.counters
 
 

@@ -71,6 +71,7 @@ def configure(
     entries: dict[str, Entry] = {}
     keys = set(leaf_keys(accelerator.configuration))
     for defaults in accelerator.defaults:
+        # These defaults may have settings that the machine lacks; a later layer replaces the same settings
         further = layers(defaults, name=accelerator.name)
         entries |= {key: entry for key, entry in further.items() if key in keys}
     entries |= layers(
@@ -155,6 +156,7 @@ class ProblemMaker:
                 fix = f"{nearest(name, operand_names)}; {MORE_FACTORS}; {ANY_EXPRESSION}"
                 raise WorkloadError(f"{self.kind.kind} has no operand {name}", fix=fix)
         operands = {name: tensors[name] for name in operand_names if name in tensors}
+        # Operands may be left out from the last one back, but not in between
         missing = next((name for name in operand_names[: len(operands)] if name not in operands), None)
         if missing is not None:
             raise WorkloadError(f"{self.kind.kind} takes {missing}", fix=f"give {missing}=MATRIX")
@@ -218,6 +220,7 @@ def _shared_workload(operand: str | Path, exact: bool, progress: Callable[[int, 
     if not (is_spec(text) if file is None else file.is_file()):  # for example a surrogate
         return load()
     state = None if file is None else file.stat()
+    # A file that was changed in the meantime is loaded again
     content = () if state is None else (state.st_mtime_ns, state.st_size)
     return shared(("workload", text, exact, *content), load, _bytes_of)
 

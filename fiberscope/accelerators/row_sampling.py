@@ -133,6 +133,7 @@ class SplicedRun:
         machine: the machine after the run.
         minimum_bytes: its minimum traffic, as far as it was known before the run.
         row_numbers: numbers of the rows of A that the machine multiplied, those of the warm-ups included.
+        rows: these rows as the machine takes them, with empty rows where ``deal_rows`` adds them.
         windows: numbers of the windows.
         marks: for each window, the counts where it begins and where it ends.
     """
@@ -176,7 +177,9 @@ class RowSampler:
         self.order, times, tail = order_rows(efforts, tasks.shares)
         counts, efforts = tasks.counts[self.order], efforts[self.order]
         self.counts = counts
+        # Where some elements have no rows left, a row takes longer; its work counts in proportion
         self.kinds = kinds[self.order] * (times / np.maximum(1, efforts))[:, np.newaxis]
+        # If the run ends before its rate is measured, all costs are 0 and a single window holds all rows
         predicted = float(counts.sum()) / self.rate if self.rate else 0.0
         scale = predicted / max(1.0, float(efforts.sum()))  # from efforts to cycles
         self.costs = times * scale
@@ -197,6 +200,7 @@ class RowSampler:
             raise ConfigurationError(
                 f"a sampled run needs a machine that counts {self.tasks.operation}, which this one does not"
             )
+        # The rate is measured after the start of the run, which is not typical
         machine.kernel.run(cycle_limit=FIRST_CYCLES)
         operations_before = machine.operations()[self.tasks.operation]
         machine.kernel.run(cycle_limit=2 * FIRST_CYCLES)
@@ -267,6 +271,7 @@ class RowSampler:
             expected += int(self.counts[warm.start : warm.stop].sum())
             start = run.run_until(expected)
             expected += int(self.counts[window.start : window.stop].sum())
+            # The last window ends with the run, after its last operations
             is_last = window is pieces[-1][1]
             marks.append((start, run_to_end(machine) if is_last else run.run_until(expected)))
             end = window.stop
@@ -284,7 +289,8 @@ class RowSampler:
         windows = [self.ranges[number] for number in measured.windows]
         counted = np.array([self.counts[window.start : window.stop].sum() for window in windows])
         done = measured.differences(lambda mark: mark.operations[self.tasks.operation])
-        work = self.totals[list(measured.windows)]
+        work = self.totals[list(measured.windows)]  # a copy, as the index is a list
+        # A mark is set some cycles after its work is done: operations of later rows are counted too
         work[:, 0] *= done / np.maximum(1, counted)
         return work
 
@@ -316,6 +322,7 @@ class RowSampler:
         operations, exact = self._operations(measured)
         traffic = self._traffic(measured)
         comparison = self.tasks.check(measured.rows, machine)  # also completes the counts of the result
+        # Every run simulates the first and the last window, and windows with long rows in flight
         sampled = [number for number in measured.windows[1:-1] if number not in self.certain]
         ranges = [self.ranges[number] for number in sampled]
         return Sampled(

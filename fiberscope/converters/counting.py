@@ -37,6 +37,7 @@ class Selector(Former):
     """
 
     def __init__(self, name: str, width: int, window: int, shift: int = 0, bits: int = 62) -> None:
+        # One shift, so that ``row_rests`` has one word for each lane
         super().__init__(name, width)
         self.window = window
         self.shift, self.mask = shift, (1 << bits) - 1
@@ -126,6 +127,7 @@ class Drain(Component):
         if self.ranges > 0:
             self._scatter()
         elif self.results.space() <= self.words:
+            # The last items leave together with the stop, hence one more slot
             self.results.want(self.words + 1)
             return self.wait_output(self.results)
         else:
@@ -142,9 +144,11 @@ class Drain(Component):
                 self.values[index] = slot.value()
                 self.rests.pop()
                 self.scattered += 1
+            # Lanes after the last item of an array have stops: a stop in the last lane ends the array
             is_last_row = slot.control() == STOP
             slot.pop()
         if is_last_row:
+            # All items of this range have slots before the items of the next range
             self.base = self.scattered
             self.ranges -= 1
 
@@ -192,6 +196,7 @@ class Ends(Component):
         """Take a row of counters and send its pointers."""
         if channels.first_missing(self.stored) >= 0:
             return self.idle()
+        # A row may send the 0 at the beginning, a pointer for each lane, and the stop
         if self.results is not None and self.results.space() < self.width + 2:
             self.results.want(self.width + 2)
             return self.wait_output(self.results)
@@ -218,6 +223,7 @@ class Ends(Component):
 
     def _end_range(self) -> None:
         """End a range; after the last range, send the stop."""
+        # The next range counts its items from 0 again
         self.base = self.last_pointer
         self.ranges -= 1
         if self.ranges == 0 and self.results is not None:

@@ -95,6 +95,7 @@ class Format(OperandFormat):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        """Check that all sizes are whole bytes, and that an element contains its value."""
         for key, bits in self:
             if key != "dense" and bits % 8:
                 raise ValueError(f"format.{key} is {bits} bits; it should be whole bytes")
@@ -108,6 +109,7 @@ class Format(OperandFormat):
 class ExTensorConfiguration(TypedParameters):
     """All parameters of ExTensor."""
 
+    # Bits beside the value in each size of ``format`` that may be ``auto``; sizes are in bits, hence UNIT
     METADATA_BITS: ClassVar = {"element": 32, "value": 0, "output": 64}
     UNIT: ClassVar = 1
 
@@ -123,6 +125,7 @@ class ExTensorConfiguration(TypedParameters):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        """Check the line of memory, and parameters that are of use only together."""
         self.memory.check(self.stream.line)
         if self.pe.scanner_coordinates and self.intersection != SCANNERS:
             raise ValueError(
@@ -132,6 +135,7 @@ class ExTensorConfiguration(TypedParameters):
         chosen = (self.tile.m, self.tile.k, self.tile.n)
         if any(chosen) and not all(chosen):
             raise ValueError(f"tile.m, tile.k, tile.n are {chosen}; give all three, or 0 for all three")
+        # Another tiling computes the shape from the operands
         if all(chosen) and self.tiling != PUBLISHED:
             raise ValueError(f"tiling {self.tiling} chooses the shape; leave tile.m, tile.k, tile.n at 0")
         return self

@@ -46,11 +46,13 @@ class PairWork:
         skip = self.parameters.intersection != "two_finger"
         steps = list(walk(tiling.a.tree, tiling.b.tree, skip=skip))
         self.pairs = [pair for pair in steps if pair is not None]
+        # ``walk`` yields None for each step, before the pairs that the step finds
         self.steps_k2 = len(steps) - len(self.pairs)
         self._count(tell, skip=skip)
         a, b = tiling.a, tiling.b
         self.a_bytes = np.array([bytes_of_a(a, b, *pair) for pair in self.pairs], np.int64)
         tiles = np.array([tile for _, tile in self.pairs], np.int64)
+        # No tile has the number -1, so that the first pair always brings its tile
         self.brings_b = np.diff(tiles, prepend=-1) != 0
         self.b_bytes = np.where(self.brings_b, np.asarray(b.tile_bytes)[tiles], 0)
         self.old, self.new = np.zeros((2, len(self.pairs)), np.int64)
@@ -59,6 +61,7 @@ class PairWork:
     def _count(self, tell: Tell, *, skip: bool) -> None:
         """Count the operations of each pair."""
         counter = PairCounter(self.tiling.a, self.tiling.b, self.side, skips_ahead=skip)
+        # The counter counts from its start: row i holds the counts of the first i pairs, row 0 those of none
         counts = np.zeros((len(self.pairs) + 1, 4), np.int64)
         for number, pair in enumerate(self.pairs, 1):
             counter.count(*pair)
@@ -72,12 +75,16 @@ class PairWork:
         for panel, numbers in groupby(range(len(self.pairs)), key=self.panel):
             product: CsrArray | None = None
             counts: Integers | None = None
+            # Pairs with the same tile of B (N2, K2) follow one another: one product covers all rows of A
             for _, group in groupby(numbers, key=lambda number: self.pairs[number][1]):
                 pairs = list(group)
                 inner = self.inner(pairs[0])
                 left, right = patterns(self.tiling.matrices, slice(None), inner, panel)
                 partial_product = left @ right
+                # The drain reads all elements of a microtile of Z again if A and B have microtiles with a
+                # common K1 coordinate, whether or not their elements meet
                 visited = (_blocks(left, self.side) @ _blocks(right, self.side)).toarray() > 0
+                # Sums of ones do not cancel: the pattern of ``product`` only grows
                 product = partial_product if product is None else product + partial_product
                 new_counts = _blocks(product, self.side).toarray()
                 old_counts = np.zeros_like(new_counts) if counts is None else counts
@@ -94,6 +101,7 @@ class PairWork:
         """
         for number in numbers:
             rows = self.rows(number)
+            # Rounded up: the last microtiles may reach beyond the last row
             span = slice(rows.start // self.side, -(-rows.stop // self.side))
             self.old[number], self.new[number] = old[span].sum(), new[span].sum()
 
@@ -110,6 +118,7 @@ class PairWork:
     def panel(self, number: int) -> slice:
         """Return the columns of Z that a pair contributes to."""
         tree, tile = self.tiling.b.tree, self.pairs[number][1]
+        # The last fiber (N2) that begins at this tile or before it contains the tile
         first = int(tree.coordinates[0][np.searchsorted(tree.segments[TILES], tile, side="right") - 1])
         return slice(first, first + self.tiling.shape[2] * self.side)
 
@@ -137,10 +146,11 @@ class PairWork:
 def patterns(
     matrices: tuple[CsrArray, CsrArray], rows: slice, inner: slice, panel: slice
 ) -> tuple[CsrArray, CsrArray]:
-    """Return parts of A and B with all values replaced by 1.
+    """Return parts of A and B with the value of every stored entry, also of a stored 0, replaced by 1.
 
     Args:
         matrices: A and B.
+        rows: rows of A.
         inner: columns of A and rows of B.
         panel: columns of B.
     """
@@ -157,4 +167,5 @@ def _blocks(matrix: CsrArray, side: int) -> Counts:
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) // side
     shape = tuple(-(-size // side) for size in matrix.shape)
     ones = np.ones(matrix.nnz, np.int64)
+    # The conversion to CSR adds up the ones of each microtile
     return sparse.coo_array((ones, (rows, matrix.indices // side)), shape=shape).tocsr()

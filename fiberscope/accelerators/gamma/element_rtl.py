@@ -109,6 +109,7 @@ def matching(machine: Gamma, number: int) -> ElementParameters:
         ValueError: there is no such module.
     """
     parameters = machine.parameters
+    # An element holds its coordinate (NUMBER_BITS) below its value
     sizes = [size for size in ELEMENTS if 8 * size >= NUMBER_BITS + machine.value_type.bits]
     element = parameters.format.element
     pe = parameters.pe.model_dump(exclude={"count", "partial_queue"})
@@ -121,6 +122,7 @@ def matching(machine: Gamma, number: int) -> ElementParameters:
             place=number,
             keeps_z_in_cache=int(parameters.scheduler.output == "cache"),
             line_bytes=parameters.fibercache.line,
+            # ``_check_format`` refuses another size; a valid size lets the other parameters be checked too
             element_bytes=element if element in sizes else sizes[0],
             page_bytes=parameters.scheduler.output_page,
             request_queue=parameters.network.queue,
@@ -131,18 +133,19 @@ def matching(machine: Gamma, number: int) -> ElementParameters:
 
 
 def type_of(machine: Gamma) -> str:
-    """Return the name of the type that all values have in Verilog."""
+    """Return the type that all values have in Verilog: integers where the model computes with doubles."""
     return INTEGER if machine.value_type is DOUBLE else machine.parameters.value
 
 
 def _check_format(machine: Gamma, sizes: Sequence[int]) -> None:
-    """Refuse a memory that no module reads, elements of one of these sizes; say at once what would do."""
+    """Refuse a format that no module reads; the error names every setting to change."""
     of = machine.parameters.format
     needed = []
     if of.element not in sizes:
         needed.append(f"format.element={sizes[0]}")
     if of.pointer != prefetcher.POINTER_BYTES:
         needed.append(f"format.pointer={prefetcher.POINTER_BYTES}")
+    # B has other sizes if it is stored as values only, without coordinates and pointers
     if machine.b_sizes != machine.parameters.sizes:
         needed.append("format.dense=none")
     if needed:
@@ -232,7 +235,7 @@ def compose(element: ElementParameters) -> Composition:
     links: list[Link] = []
     for wire in element.wires:
         source, target = f"{wire.producer}.{wire.output}", f"{wire.consumer}.{wire.port}"
-        if wire.producer == "multiplier" or wire.output.startswith("ways"):  # modules that contain it
+        if wire.producer == "multiplier" or wire.output.startswith("ways"):  # inside the module
             links.append(Link(source, target, 0))
         else:
             links += joined_by_channel(units, source, target, wire.capacity, wire.latency)
@@ -298,11 +301,14 @@ class ElementAdapter(Adapter):
         return tasks.bits([self._input(source) for source in sources], self._output(task))
 
     def _output(self, task: int) -> int:
+        # The highest bit of ``output`` marks a partial fiber
         table = self.machine.table
         return int(table.parents[task] != NO_PARENT) << INDEX_BITS | table.output_starts[task]
 
     def _input(self, source: int) -> TaskInput:
         machine = self.machine
+        # A negative source is the partial fiber of task -1 - source, whose place is known. Any other source
+        # is a nonzero of A, whose row of B the prefetcher locates
         if source < 0:
             start = machine.table.output_starts[-1 - source]
             return TaskInput(source, start, start + machine.table.output_lengths[-1 - source], 1)
@@ -316,6 +322,7 @@ class ElementAdapter(Adapter):
             count = self.parameters.line_bytes // prefetcher.POINTER_BYTES
             return joined(self.machine.b.pointers[first : first + count], INDEX_BITS)
         fibers = self.machine.b if tensor == B else self.machine.partials
+        # Past the end of a tensor, a line has fewer elements; the remaining bits are 0
         place = slice(offset // self.elements.element_bytes, None)
         place = slice(place.start, place.start + self.elements.count)
         pairs = zip(fibers.coordinates[place], fibers.values[place], strict=True)
@@ -332,7 +339,7 @@ class ElementAdapter(Adapter):
     def _store(self, address: int, line: int) -> None:
         elements = self.elements.unpacked(line)
         if address >> TENSOR_SHIFT == Z:
-            self.written.extend(elements)
+            self.written.extend(elements)  # lines cross rows of Z: ``_complete`` brings the lengths
             return
         first = (address & (1 << TENSOR_SHIFT) - 1) // self.elements.element_bytes
         self._put(self.machine.partials, first, elements)
@@ -347,13 +354,14 @@ class ElementAdapter(Adapter):
             table.output_lengths[task] = length
 
     def _gather(self) -> None:
-        """Copy the rows of Z whose lines have been written to the product."""
+        """Copy the rows of Z whose lines are written to the product; the zeros of the last line are left."""
         while self.rows and self.rows[0][1] <= len(self.written):
             row, length = self.rows.popleft()
             elements = [self.written.popleft() for _ in range(length)]
             self._put(self.machine.product, self.machine.product.starts[row], elements)
 
     def _put(self, store: PartialStore | ProductRows, first: int, elements: Sequence[Element]) -> None:
+        # The stores have signed coordinates of 32 bits
         largest = max((element.coordinate for element in elements), default=0)
         if first + len(elements) > len(store.values) or largest >> 31:
             raise SimulationError(f"{self.name}: writes coordinates up to {largest} from element {first} on")
@@ -362,15 +370,16 @@ class ElementAdapter(Adapter):
             store.values[place] = element.value
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """Count what the units do; else as of any module."""
+        """Add up the counters that the multiplier shows, and classify the cycle as for any module."""
         for shown in SHOWN:
             self.done[shown] += self.status[shown]
         return super().account(now, moved, blocked)
 
     def counters(self) -> dict[str, int]:
-        """Return the counters of the units."""
+        """Return the counters of the units; ``add`` is too large by the sums of unfinished fibers."""
         scaled, passed = (self.done[shown] for shown in SHOWN)
         merged = scaled + passed
+        # A sum of n elements takes n - 1 additions
         return {"multiply": scaled, "merged_elements": merged, "add": merged - self.sums}
 
 

@@ -37,7 +37,7 @@ from fiberscope.hw.rtl.kit.unit import PortContents, unit
 
 ENDS = ("firsts", "ends")  # words of an input that hold its row's two pointers
 POINTER_BYTES = 4  # bytes of a row pointer, which is the number of an element
-WINDOWS = (2, 4, 8, 16, 32)
+WINDOWS = (2, 4, 8, 16, 32)  # powers of two, so that slots wrap around without logic
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,8 @@ class _Input:
         low = self.row_bits
         self.now = {name: pyrtl.select(working, self.fetched[name], word[name]) for name in INPUT_FIELDS}
         self.found = dict(self.now)
+        # Until its pointers arrive, ``firsts`` holds the number of a row: above ``low`` bits, the line of its
+        # pointer, below, the place in this line. ``row`` keeps the place when a pointer replaces the number.
         self.row.next <<= pyrtl.select(working, self.row, word["firsts"][:low])
         self.is_partial = self.now["sources"][-1]
         self.line = pyrtl.select(working, self.words["firsts"][low:], word["firsts"][low:])  # of its pointers
@@ -197,6 +199,7 @@ def _words(line: Signal) -> list[Signal]:
 
 def _pointers(at: Sequence[Signal], words: Sequence[Signal]) -> dict[str, Signal]:
     """Return the row pointer at a place of a line as begin, and the next one, cyclically, as end."""
+    # The end of the last row of a line is in word 0 of the next line
     return {"firsts": chosen(at, words), "ends": chosen(at, [*words[1:], words[0]])}
 
 
@@ -241,6 +244,7 @@ class _Design:
         self.words = self.parameters.tasks.words(tasks.fields)
         self.now = {name: unless(~self.working, place) for name, place in self.places.items()}
         self.active = alias("active", self.working | tasks.valid)
+        # A negative reference is the end of all work
         finished = self.task["reference"][-1] | (self.now["fetched"] == self.task["count"])
         self.ends = alias("ends", self.active & finished)
         self.runs = alias("runs", self.active & ~finished)
@@ -262,6 +266,7 @@ class _Design:
         self.line_words = _words(line)
         seen = pyrtl.select(mine, line, copy)
         copy.next <<= seen
+        # An input waits for pointers only while ``runs`` is 1: ``receive`` needs no more than ``valid``
         for row, word in zip(self.inputs, self.words, strict=True):
             row.receive(replies.valid, slot, self.line_words, _words(seen))
             row.begin(self.working, word)
@@ -277,6 +282,7 @@ class _Design:
         self.fetches = alias("fetches", is_located & self.window.has_arrived(needed))
         self.fiber = {name: chosen(at, [row.words[name] for row in self.inputs]) for name in INPUT_FIELDS}
         place = [chosen(at, flags) for flags in zip(*(row.at for row in self.inputs), strict=True)]
+        # Pointers that arrive in this cycle are not in the registers yet
         for end, pointer in _pointers(place, self.line_words).items():
             takes = chosen(at, [row.takes[end] for row in self.inputs])
             self.fiber[end] = pyrtl.select(takes, pointer, self.fiber[end])
@@ -286,11 +292,13 @@ class _Design:
         first = start[elements.bits :]
         self.line = pyrtl.select(places["known"], line, first)
         self.sends = self.fetches & self.is_fiber & self.parameters.fetching
+        # ``known``: the register ``line`` holds the next line of the fiber; otherwise the fiber begins
         is_last = pyrtl.select(places["known"], elements.ends_in(line, end), elements.ends_in(first, end))
         fetches = self.goes & self.fetches
         line.next <<= pyrtl.select(fetches, (self.line + 1)[: len(line)], self.line)
         self.done = alias("done", fetches & (~self.sends | is_last))
         self._note("known", pyrtl.select(fetches, ~self.done, self.now["known"]))
+        # Only nonempty fibers use a way, so that ``ways`` stays at most ``fetched``
         for name, moves in (("fetched", self.done), ("ways", self.done & self.is_fiber)):
             number = self.now[name]
             self._note(name, pyrtl.select(moves, (number + 1)[: len(number)], number))
@@ -306,14 +314,17 @@ class _Design:
         is_located = [
             self._is_found(row) | before for row, before in zip(self.inputs, is_before, strict=True)
         ]
+        # All inputs up to the first input that lacks a line, which ``seeks`` marks one-hot
         done = all_up_to([flag & here for flag, here in zip(is_located, is_input, strict=True)])
         missing = [here & ~flag for flag, here in zip(is_located, is_input, strict=True)]
         seeks = [before & ~flag for before, flag in zip([pyrtl.Const(1, 1), *done], done, strict=False)]
+        # One request a cycle: a fetch comes before a read of row pointers
         self.locates = alias("locates", self.runs & ~self.fetches & self.window.room)
         is_missing = any_of("missing", missing)
         self.asks = alias("asks", self.locates & is_missing)
         moves = alias("moves", self.locates & self.requests.ready)
         self._note("located", pyrtl.select(moves, count_of(done)[: len(count)], now["located"]))
+        # The first pointer of the sought input is in the line requested last, its second in the next line
         crosses = alias("crosses_here", last.asked & chosen(seeks, [row.begins_there for row in self.inputs]))
         behind = (last.number + 1)[: len(last.number)]
         self.wanted = pyrtl.select(crosses, behind, chosen(seeks, [row.line for row in self.inputs]))
@@ -323,6 +334,7 @@ class _Design:
             ends = is_new & ~row.is_partial
             begins = (ends & ~self._crosses(row)) | (is_missing & crosses & seek)
             row.locate(moves, is_new, {"firsts": begins, "ends": ends}, last, self.window.sent)
+            # A fiber moves to place ``ways``, whose own input has been fetched in full
             row.keep(self.done & self.is_fiber & (now["ways"] == row.index), self.fiber)
 
     def _is_found(self, row: _Input) -> Signal:
@@ -341,6 +353,7 @@ class _Design:
         self._note("asked", asks | self.now["asked"])
         self.number.next <<= pyrtl.select(asks, self.wanted, self.number)
         self.slot.next <<= pyrtl.select(asks, slot, self.slot)
+        # A line that is requested now has not arrived
         self.is_here.next <<= ~asks & self.last.is_here
         size = self.parameters.line_bytes
         fetched, asked = line_offset(self.line, size), line_offset(self.wanted, size)
@@ -351,6 +364,7 @@ class _Design:
         operation = pyrtl.select(self.sends, memory.operation(FETCH), memory.operation(READ))
         token = memory.token(operation, memory.tag(self.parameters.port, unless(self.sends, slot)), address)
         self.requests.send((self.runs & self.sends) | self.asks, token)
+        # The lane carries no token: it shows at ``ready`` whether the channel is empty
         self.between.outputs[self.parameters.drained].send(pyrtl.Const(0, 1), {})
 
     def _tensor(self, number: int) -> Signal:

@@ -31,7 +31,7 @@ class SchedulerParameters(ValueParameters):
         most_tasks: largest number of dispatched and uncompleted tasks of a processing element, 1 to 16.
         most_partial_tasks: the same limit for the dispatch of a task that writes a partial fiber, 1 to 16.
         columns: number of elements of the longest possible fiber, 1 to 2**24.
-        room: lines of the FiberCache, up to 2**24.
+        room: lines of the FiberCache, 1 to 2**24.
         element_bytes: bytes of an element, 1 to 4,096, at most those of a line.
         port: number of the port at the network to memory.
         offset_bits: width of an address within a line, 3 to 12.
@@ -132,6 +132,7 @@ class SchedulerParameters(ValueParameters):
     @property
     def granule_bits(self) -> int:
         """Width of an element's index in the smallest number of elements that fills whole lines."""
+        # The denominator is a power of two, as the bytes of a line are: its logarithm
         return self.share[1].bit_length() - 1
 
     @property
@@ -153,6 +154,8 @@ class SchedulerParameters(ValueParameters):
     @property
     def sizes(self) -> int:
         """Number of different sizes of space, as in ``PartialStore``."""
+        # ``largest`` is a number of granules minus 1. Sizes up to 2**FINE granules are exact; each further
+        # doubling has half as many sizes, those with the highest of FINE bits set
         largest = (self.columns - 1) >> self.granule_bits
         step = max(0, largest.bit_length() - FINE)
         return (largest >> step) + (step << FINE - 1) + 1

@@ -96,8 +96,10 @@ class _Tasks:  # C: object
         self.product_rows = len(subrows)
         fibers: dict[int, list[int]] = {}  # partial fibers of split rows, by row of the product
         start = 0
+        # Rows that are one task each are added together, up to the next row that needs a tree; the additional
+        # index ``len(rows)`` ends the last group
         for index in [*np.flatnonzero((lengths > self.radix) | (subrows[rows] > 1)), len(rows)]:
-            short_rows = start + np.flatnonzero(lengths[start:index])
+            short_rows = start + np.flatnonzero(lengths[start:index])  # an empty row has no task
             inputs = np.arange(pointers[start], pointers[index])
             self._add(rows[short_rows], lengths[short_rows], inputs)
             start = index + 1
@@ -106,6 +108,7 @@ class _Tasks:  # C: object
                 fiber = self._add_tree(row, list(range(pointers[index], pointers[index + 1])))
                 row_fibers = fibers.setdefault(row, [])
                 row_fibers.append(fiber)
+                # After the last subrow, a tree merges the partial fibers of all subrows
                 if len(row_fibers) == subrows[row] > 1:
                     self._add_tree(row, fibers.pop(row))
 
@@ -123,10 +126,14 @@ class _Tasks:  # C: object
         inputs of tasks near the root, and do not become part of a partial fiber.
         """
         counts: list[int] = []
+        # A task with ``radix`` inputs leaves ``radix`` - 1 fibers fewer. The first task takes the remaining 2
+        # to ``radix`` inputs, so that all other tasks are full
         input_limit = (len(queue) - 2) % (self.radix - 1) + 2
         input_count = 0
         while not counts or len(queue) - input_count > 1:
+            # A queue of one fiber is a task of one input, which only scales it
             counts.append(min(input_limit, len(queue)))
+            # This task is number ``self.count + len(counts) - 1``; the fiber of task t is input -1 - t
             queue.append(-self.count - len(counts))
             input_count += counts[len(counts) - 1]
             input_limit = self.radix

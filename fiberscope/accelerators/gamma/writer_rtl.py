@@ -84,6 +84,7 @@ class _Pages:
 
     def __init__(self, parameters: FiberWriterParameters, between: Streams) -> None:
         self.between, pages = between, between.inputs["pages"]
+        # A page is requested first and when the next page becomes the current one: it always has space
         pages.accept(pyrtl.Const(1, 1))
         self.page, following_page = (DataRegister(INDEX_BITS, name) for name in ("page", "next_page"))
         self.is_held: Signal = pyrtl.Register(1, "page_given")
@@ -117,12 +118,14 @@ class _Packer:
     def __init__(self, elements: Elements, name: str) -> None:
         self.elements, self.name = elements, name
         self.place: Signal = pyrtl.Register(elements.bits, f"{name}_place")
+        # The last element of a line leaves as it arrives, and needs no register
         self.held = [
             DataRegister(8 * elements.element_bytes, f"{name}_{i:02}") for i in range(elements.count - 1)
         ]
 
     def move(self, place: Signal, takes: Signal, element: Signal) -> None:
         """Store an element at this place if ``takes`` is 1."""
+        # The number of elements in a line is a power of two: the place wraps around
         self.place.next <<= pyrtl.select(takes, (place + 1)[: len(place)], place)
         for i, register in enumerate(self.held):
             register.next <<= pyrtl.select(takes & (place == i), element, register)
@@ -146,6 +149,7 @@ class _Finishing:
         )
         replies = between.inputs["replies"]
         replies.accept(pyrtl.Const(1, 1))
+        # Lines of Z have the tag ``count``, which is no place of the queue: they are not counted
         tag = replies.fields["coordinate"][: self.count.bit_length()]
         self.answered = [replies.valid & (tag == i) for i in range(self.count)]
         self._announce()
@@ -154,6 +158,7 @@ class _Finishing:
         """Announce the oldest task once it is finished and all its lines are acknowledged."""
         completions = self.between.outputs["completions"]
         at = list(decoded(self.first, self.count))
+        # An acknowledgement that arrives in this cycle counts already
         is_acknowledged = [
             pyrtl.select(here, lines == 1, lines == 0)
             for lines, here in zip(self.lines, self.answered, strict=True)
@@ -163,6 +168,7 @@ class _Finishing:
         completions.send(is_done, fields)
         self.announces = alias("announces", is_done & completions.ready)
         self.first.next <<= pyrtl.select(self.announces, following(self.first, self.count), self.first)
+        # The place of a task that is announced in this cycle is free for the next task
         self.room = alias("room", self.announces | (self.held != self.count))
 
     def move(
@@ -229,6 +235,8 @@ class _Design:
         widths = (1, 1, INDEX_BITS, INDEX_BITS)
         self.kept = {name: DataRegister(width, name) for name, width in zip(names, widths, strict=True)}
         task, output = tasks.fields["reference"], tasks.fields[OUTPUT]
+        # A negative number ends all work. The highest bit of ``output`` marks a partial fiber; its first
+        # element is below.
         fresh = (task[-1], output[-1], output[:-1], pyrtl.Const(0, INDEX_BITS))
         self.now = {
             name: pyrtl.select(self.working, self.kept[name], wire)
@@ -237,6 +245,7 @@ class _Design:
         self.opens = alias("opens", begins & ~task[-1])
         self.task = task
         self.active = alias("active", self.working | begins)
+        # A task takes its place when it begins, and keeps it in ``last``
         place = pyrtl.select(self.opens, pool.next_place, pool.last)
         self.place = place
         self.partial_place = unless(self.opens, self.partial.place)
@@ -279,8 +288,10 @@ class _Design:
         lanes = [unless(~(self.at > i), lane) for i, lane in enumerate(held)]
         line = pyrtl.concat_list([*lanes, unless(~self.fills, self.element)])
         low = parameters.elements.bits
+        # A partial fiber begins with a line, so that the lower bits carry nothing into this sum
         number = (self.now["start"][low:] + self.now["length"][low:])[: INDEX_BITS - low]
         to_partial = line_offset(number, parameters.line_bytes)
+        # In a page of one line, the number of the page is the number of the line
         page_line = pages.line if pages.lines > 1 else None
         of_page = pages.now_page if page_line is None else pyrtl.concat(pages.now_page, page_line)
         to_z = line_offset(of_page, parameters.line_bytes)

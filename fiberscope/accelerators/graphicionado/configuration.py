@@ -175,15 +175,18 @@ class GraphicionadoConfiguration(CompositionParameters):
         Args:
             weighted: whether the program uses weights.
         """
+        # The source is an id as the destination is; a weight is as wide as a property
         if self.keeps_source:
             return 2 * self.id.bytes + self.property.bytes
         return self.id.bytes + (self.property.bytes if weighted else 0)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        """Check parameters against each other; each error names a parameter to change."""
         line, block = self.prefetch.line, self.block.vertices
         if line & (line - 1):
             raise ValueError(f"prefetch.line is {line} bytes; it should be a power of two")
+        # A mask has a bit for each property of a line, at most 32
         if line % self.property.bytes or line // self.property.bytes > LARGEST_LINE // 4:
             raise ValueError(f"property.bytes is {self.property.bytes}; 4, 8 or 16 would do")
         if block % (self.streams * self.line_vertices):
@@ -197,6 +200,7 @@ class GraphicionadoConfiguration(CompositionParameters):
             raise ValueError(
                 f"id.bytes is {self.id.bytes}; an active vertex and an edge should fit a line of {line} bytes"
             )
+        # An entry of several vertices is the start of their first list; the sources tell the lists apart
         if self.table.coarsen > 1 and not (self.keeps_source and self.start == "edram"):
             raise ValueError(
                 f"table.coarsen is {self.table.coarsen}; it should be 0 or 1 where edges have no source, by "

@@ -92,7 +92,7 @@ class Plan:
         chosen: numbers of the passes to simulate, ascending, including the last pass; None for all passes.
 
     Attributes:
-        passes: by number, the passes that were taken and are not finished.
+        passes: by number, the passes that were taken; the code that finishes a pass deletes it.
         resident: number of columns of the product that stay in the accumulators.
         width: number of coordinates of K in a slice.
         words, word_bits: number of words in which units scan a row of a slice's bitmap, and bits of a word.
@@ -104,7 +104,8 @@ class Plan:
         is_empty: whether there is no pass: no two nonzeros meet, and the machine moves nothing.
 
     Raises:
-        ConfigurationError: if a fold cannot be packed, because bitmaps or values of a slice do not fit.
+        ConfigurationError: if there is a memory, and a fold cannot be packed, because bitmaps or values of a
+            slice do not fit.
     """
 
     def __init__(
@@ -178,7 +179,11 @@ class Plan:
         return self._next
 
     def share(self, table: Table, dpe: int) -> Share:
-        """Return the share that the Flex-DPE with the number ``dpe`` has in the chunk of a table."""
+        """Return the share that the Flex-DPE with the number ``dpe`` has in the chunk of a table.
+
+        The chunk must occupy a line of this Flex-DPE.
+        """
+        # Lines go to the Flex-DPEs in turn, and a chunk has at most one line for each
         first = table.chunk.lines.start
         line = first + (dpe - first) % self.parameters.dpe.count
         if line not in table.shares:
@@ -187,9 +192,11 @@ class Plan:
 
     def _passes(self, chunks: Iterator[Chunk]) -> Iterator[Pass]:
         number = loaded = fold = 0
+        # One chunk is taken ahead, so that the last chunk is known when its passes are made
         next_chunk = next(chunks, None)
         while next_chunk is not None:
             chunk, next_chunk = next_chunk, next(chunks, None)
+            # The chunk may begin in a line that the previous chunk has loaded
             lines = range(max(loaded, chunk.lines.start), chunk.lines.stop)
             loaded = lines.stop
             last_fold = (loaded - 1) // self.parameters.dpe.count
@@ -200,7 +207,9 @@ class Plan:
             fold = last_fold
 
     def _table(self, chunk: Chunk, lines: range, flush: bool) -> Table:
+        """Return the table of a chunk; call it once for each chunk, in order, as it counts rows."""
         send_cycles, serve_cycles, interval = self._column_cycles(chunk)
+        # A row is finished in the last slice, unless the next segment has further nonzeros of it
         finished_sums = sum(
             len(segment.distinct_rows) - segment.has_split_row
             for segment in chunk.segments
@@ -225,10 +234,12 @@ class Plan:
         parameters, value = self.parameters, self.parameters.value
         input_words, output_words = parameters.input.words_per_cycle, parameters.output.words_per_cycle
         width = chunk.word_count if parameters.pack.by == "rows" else chunk.segments[0].slice.width
+        # 0 words per cycle stand for any number
         send_cycles = -(-width // input_words) if input_words else 1
         serve_cycles = -(-chunk.sum_count // output_words) if output_words else 1
         sram_bytes = width * value.bytes * bool(input_words)
-        sram_bytes += 2 * chunk.sum_count * value.sum_bytes * bool(output_words)
+        sram_bytes += 2 * chunk.sum_count * value.sum_bytes * bool(output_words)  # read and write
+        # The bandwidth is in bytes per second
         sram_cycles = -(-sram_bytes * parameters.clock // parameters.sram.bandwidth)
         return send_cycles, serve_cycles, max(send_cycles, serve_cycles, sram_cycles)
 
@@ -251,14 +262,17 @@ class Plan:
         return range(start, end)
 
     def _bit_position(self, segment: Segment, index: int) -> int:
-        """Return the number of bits of the slice's stationary bitmap before its nonzero ``index``."""
+        """Return the number of bits of the slice's stationary bitmap that precede the search of a nonzero.
+
+        These are the bits up to nonzero ``index`` - 1; if there is no nonzero ``index``, all bits.
+        """
         slice_ = segment.slice
         if index == len(slice_.rows):
             return self.rows * slice_.width
         return int(slice_.rows[index - 1]) * slice_.width + int(slice_.inner[index - 1]) + 1 if index else 0
 
     def _count_first_sums(self, segment: Segment) -> int:
-        """Return the number of rows of the product whose first sum comes from this segment."""
+        """Return the number of rows whose first sum comes from this segment, and note their sums."""
         row_count = int(np.count_nonzero(~self._has_sum[segment.distinct_rows]))
         self._has_sum[segment.distinct_rows] = True
         return row_count
@@ -283,6 +297,7 @@ class Plan:
                     partial,
                 ),
                 written=self._written_bytes(table, first, end, is_final),
+                # The pass over these columns in the previous chunk, ``blocks`` passes before, wrote the sums
                 awaited_writes=number + block - blocks + 1 if partial else 0,
             )
 
@@ -292,6 +307,7 @@ class Plan:
             self._scanned_bits += self._bit_position(segment, segment.end) - self._bit_position(
                 segment, segment.first
             )
+        # Bits are counted over all chunks, so that a byte that two chunks share is fetched once
         earlier_bytes, self._bitmap_bytes = self._bitmap_bytes, -(-self._scanned_bits // 8)
         return table.chunk.length * self.parameters.value.bytes + self._bitmap_bytes - earlier_bytes
 
@@ -318,6 +334,7 @@ class Plan:
         resident_columns = max(0, min(end, self.resident) - first)
         elements = table.finished_sums * resident_columns
         if is_final:
+            # Resident rows that no sum of the last slice finishes; elsewhere, rows without any sum (zeros)
             elements += (self.rows - self._finished_rows) * self.resident
             elements += int(np.count_nonzero(~self._has_sum)) * (self.columns - self.resident)
         partial_bytes = self._partial_bytes(table.chunk.sum_count, first, end)
@@ -335,6 +352,7 @@ def _select_passes(passes: Iterator[Pass], numbers: Sequence[int]) -> Iterator[P
             yield replace(
                 pass_,
                 number=new_number,
+                # ``numbers`` ends with the last pass, which ends a chunk: the index is in range
                 is_chunk_end=pass_.is_chunk_end or numbers[new_number + 1] > pass_.number + 1,
                 awaited_writes=max(0, pass_.awaited_writes - pass_.number + new_number),
             )

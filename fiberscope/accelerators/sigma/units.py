@@ -76,7 +76,7 @@ class Collector(Component):
     Args:
         number: number of the Flex-DPE.
         plan: the passes of the run.
-        partial: mapping to which the sums of each column are added.
+        partial: mapping from pass and column to rows and sums; the sums of each column are stored in it.
     """
 
     PORTS = (Input("columns", SUMS), Input("lanes", STREAM, array=True), Output("sums", SUMS))
@@ -103,6 +103,7 @@ class Collector(Component):
             lane.pop()
         self.columns.pop()
         neurons, sums = zip(*sums_of_lanes, strict=True)
+        # Virtual neurons are numbered from 1
         rows = self.plan.share(self.plan.passes[number].table, self.number).rows
         self.partial[number, column] = (rows[np.array(neurons) - 1], np.array(sums))
         self.sums_taken += len(sums_of_lanes)

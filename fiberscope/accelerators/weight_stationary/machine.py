@@ -63,16 +63,19 @@ class WeightStationary:
         self.kernel.build()
 
     def _add_parts(self) -> None:
+        # The bus appends beats to ``stream``, and a token has only the index of its beat in this list
         parameters, stream = self.parameters, list[Beat]()
-        words = parameters.bus.words if parameters.bus.load == "counted" else 0
+        words = parameters.bus.words if parameters.bus.load == "counted" else 0  # 0: no time to load B
         self.bus = self._add("bus", "bus", self.passes, self._beats, stream, words)
         self.output_buffer = self._add("output_buffer", "output_buffer", self.product)
+        # PEs that would never hold a column are left out, all but one
         pe_count = min(parameters.pe.count, max(1, self.b.shape[1]))
         held_columns = [self._held_columns(pass_) for pass_ in self.passes]
         # The output channel of a PE has slots for two beats' sums besides those in flight
         latency, capacity = parameters.pe.latency, parameters.pe.latency + 2 * parameters.bus.words
         self.pes = []
         for number, name in enumerate(numbered("pe", pe_count)):
+            # In passes over the last columns of B, a PE may be beyond the last column: it holds no values
             columns = [pass_.first + number for pass_ in self.passes]
             values = [by_pe.get(number, {}) for by_pe in held_columns]
             pe = self._add("pe", name, parameters, columns, values, stream)
@@ -104,6 +107,7 @@ class WeightStationary:
             for row, entries_of_row in enumerate(self.product)
             for entry in entries_of_row.items()
         ]
+        # A float64 holds row and column numbers exactly up to 2**53; ``reshape`` is for an empty product
         rows, columns, values = np.reshape(np.array(entries, np.float64), (-1, 3)).T
         shape = (self.a.shape[0], self.b.shape[1])
         return sparse.csr_array((values, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape)
@@ -122,7 +126,10 @@ class WeightStationary:
         return {}
 
     def traffic_minimum_bytes(self) -> int:
-        """Return the bytes of a value and an id for each nonzero of the operands and the product."""
+        """Return the bytes of a value and an id for each nonzero of the operands and entry of the product.
+
+        The product has the entries computed so far; the number is final after the run.
+        """
         product = sum(len(row) for row in self.product)
         return 2 * WORD * (int(self.a.nnz) + int(self.b.nnz) + product)
 
@@ -143,6 +150,7 @@ class WeightStationary:
 
 def _slice(a: CsrArray, pass_: Pass) -> CsrArray:
     """Return the part of A that a pass streams."""
+    # Without a cut of K, no copy is made
     return (
         a if pass_.low == 0 and pass_.high == a.shape[1] else sparse.csr_array(a[:, pass_.low : pass_.high])
     )

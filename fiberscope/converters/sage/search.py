@@ -48,7 +48,7 @@ class Prediction:
         streaming_cycles: cycles of the part of the conversions that runs while the operands arrive.
         two_pass_cycles: cycles of the part of the conversions that follows.
         compute_cycles: cycles of the array.
-        output_cycles: cycles to write the output to DRAM.
+        output_cycles: cycles to write the output to DRAM; 0 if the parameter ``output`` is ``none``.
         cycles: the delay; it is not the sum of the parts, since some parts overlap.
         dram_picojoules, conversion_picojoules, compute_picojoules: energy of each part.
     """
@@ -108,8 +108,8 @@ def rank(
         problem: kernel and operands.
         parameters: parameters of array, memory and energies.
         allowed: choices to consider; all choices by default.
-        converter: ``mint``, ``host`` (software), or ``none``. With ``none``, only choices whose MCF and ACF
-            are equal are possible.
+        converter: ``mint``, ``host`` (software), or ``none``. With ``mint``, choices that need a conversion
+            without a recipe are left out. With ``none``, only choices with equal MCF and ACF are possible.
 
     Raises:
         WorkloadError: if no choice is possible.
@@ -140,7 +140,9 @@ class _Search:
         self.sizes: dict[tuple[str, str], float] = {}
         self.stored: dict[tuple[str, str, str], Stored | None] = {}
         self.computed: dict[tuple[str, str], Compute] = {}
+        # The third operand of MTTKRP has every coordinate, and no choice of formats
         self.other_bits = problem.other.places * parameters.bits if problem.other else 0
+        # Bits of the output; 0 leaves its transfer out
         self.output = problem.output_places * parameters.bits if parameters.output != "none" else 0
 
     def is_possible(self, choice: Choice) -> bool:
@@ -152,9 +154,10 @@ class _Search:
 
     def predict(self, choice: Choice) -> Prediction:
         """Return the prediction for a choice that is possible."""
-        ways = [way for way in self._ways(choice) if way is not None]
+        ways = [way for way in self._ways(choice) if way is not None]  # both, as the choice is possible
         energy, computed = self.parameters.energy, self._compute(choice.acf_a, choice.acf_b)
         bits = sum(way.bits for way in ways) + self.other_bits
+        # ``dram.bytes`` is in bytes per cycle of the array
         dram, output = (each / (8 * self.parameters.dram.bytes) for each in (bits, self.output))
         streaming, two_pass = sum(way.streaming for way in ways), sum(way.two_pass for way in ways)
         return Prediction(
@@ -208,6 +211,7 @@ class _Search:
         return self.sizes[operand, mcf]
 
     def _converted(self, what: Statistics, bits: float, mcf: str, acf: str) -> Stored | None:
+        """Return the costs of an operand of ``bits`` bits; None if the converter has no such conversion."""
         if mcf == acf:
             return Stored(bits)
         if self.converter == NOTHING:
@@ -236,4 +240,5 @@ class _Search:
         """
         host = self.parameters.host
         seconds = moved / 8 / host.bandwidth
+        # watts x seconds are joules; 1e12 pJ are a joule
         return Stored(bits, 0.0, seconds * host.clock, host.watts * seconds * 1e12)

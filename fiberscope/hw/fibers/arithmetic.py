@@ -107,6 +107,7 @@ class PairMultiplier(Component):
 
     def tick(self, now: int) -> int:
         """Multiply one pair of elements, or pass on two stops as one."""
+        # Whether each stream has a token: with one token only, the component waits for the other
         here = self.a.can_pop()
         if here != self.b.can_pop():
             return self.wait_input(self.b if here else self.a)
@@ -134,6 +135,7 @@ class Accumulator(Component):
 
     Timing: one token per cycle. The last sum of a fiber and its stop leave in the same cycle, so that the end
     of a fiber takes no additional cycle. An element that adds to the held sum needs no free slot at ``sums``.
+    An element that begins a sum needs one, even if no sum is held.
 
     Accounting: busy while an element or a stop is taken; waiting for ``sums`` while it lacks a slot; without
     a token, waiting for ``products`` while a sum is held, else idle.
@@ -181,6 +183,7 @@ class Accumulator(Component):
         if not products.can_pop():
             return self.wait_input(products) if self.holding else self.idle()
         if products.control() == STOP:
+            # The held sum, if any, and the stop leave together
             if not self.sums.fits(2 if self.holding else 1):
                 return self.wait_output(self.sums)
             self._emit()

@@ -24,7 +24,8 @@ class LevelScanner(Component):
     and the next fiber follows without a gap. The scanner examines ``window`` coordinates per cycle. Skipped
     coordinates take no time if an element after them is in the same window, or the end of the fiber is; a
     window of skipped coordinates only takes a cycle. A skip of the rest of a fiber takes no time, because the
-    end is known. One skip per cycle is received, and has effect in the cycle in which it is visible.
+    end is known. A dropped stop takes a cycle. One skip per cycle is received, and has effect in the cycle in
+    which it is visible.
 
     Accounting: busy while a token moves or coordinates are skipped; waiting for ``elements`` while it is
     full; idle between two fibers.
@@ -77,6 +78,7 @@ class LevelScanner(Component):
         if self.fiber == NO_FIBER:
             return self.busy(now + 1) if has_moved else self.idle()
         passed_count = self._skip_elements()
+        # A window of skipped elements alone takes the whole cycle
         if passed_count < self.window:
             if self.elements.can_push():
                 self._send()
@@ -89,10 +91,12 @@ class LevelScanner(Component):
         skips = self.skips
         if skips is None or not skips.can_pop():
             return False
+        # A skip carries the number of its fiber modulo FIBER_NUMBERS; the current fiber has number ``fibers``
         if self.fiber == NO_FIBER or skips.reference() != self.fibers % FIBER_NUMBERS:
             self.late_skips += 1
         else:
             self.applied_skips += 1
+            # A stop skips the rest of the fiber
             if skips.control() == STOP:
                 self.skipped += self.fiber_end - self.position
                 self.position = self.fiber_end
@@ -114,6 +118,7 @@ class LevelScanner(Component):
 
     def _skip_elements(self) -> int:  # C: noexcept
         """Skip the elements of the window that are below the target, and return their number."""
+        # Coordinates ascend, so that the first one that is not below the target ends the search
         start = self.position
         window_end = min(self.fiber_end, start + self.window)
         while self.position < window_end and self.level.coordinate(self.position) < self.target:

@@ -67,12 +67,14 @@ class Window:
             for k, (gone, kept) in enumerate(zip(before, stay, strict=True))
         ]
         self.leaving = chosen(self._leave, [pyrtl.Const(k, bits) for k in range(size + 1)])
+        # A place that becomes free in this cycle does not count: ``accept`` depends on a register only
         room = self.held != size
         fills = alias(f"fills_{self.side}", room & self.source.valid)
         self.source.accept(room)
         # One-hot: a token enters at place i if i tokens are left.
         self._comes = [alias(f"comes_{self.side}_{i:02}", fills & self._left(i)) for i in range(size)]
         self._place = alias(f"place_{self.side}", pyrtl.concat_list(self._comes))
+        # For k above ``held``, the difference wraps around; such a k is not selected
         counts = [(self.held - k + fills)[:bits] for k in range(size + 1)]
         self.held.next <<= chosen(self._leave, counts)
         tokens = [packed(place) for place in self.places]
@@ -100,6 +102,7 @@ class Window:
         Returns:
             The data of each place after the shift.
         """
+        # Place i gets the token of place i + k; no token remains for places without such a place
         after = [chosen(self._leave[: len(wires) - i], wires[i:]) for i in range(len(wires))]
         return [pyrtl.select(comes, entering, wire) for comes, wire in zip(self._comes, after, strict=True)]
 
@@ -131,13 +134,16 @@ class Comparisons:
     def below(self) -> list[Signal]:
         """Return, for each place, whether it and all earlier places hold tokens before the other head."""
         (own, _other) = self._sides
+        # Bit 0 belongs to the head of the other window
         return all_up_to([present & less[0] for present, less in zip(own.present, self.less, strict=True)])
 
     def advance(self) -> None:
         """Shift the results with both windows; call it after ``advance`` of each window."""
         own, other = self._sides
+        # The token that enters the own window, against the window and the entering token of the other side
         compared = pyrtl.concat_list([own.entering < order for order in other.order])
         first = other.shifted(compared, own.entering < other.entering)
+        # Each token of the own window, against the token that enters the other window
         rows = [
             other.shifted(less, order < other.entering)
             for less, order in zip(self.less, own.order, strict=True)

@@ -105,10 +105,12 @@ def stored_array(
     fibers, offsets = _fibers_and_coordinates(level, size)
     if uncompressed:
         entries = np.full(level.fibers, size)
+        # In a piece of a partitioned rank, coordinates begin at the start of the piece
         offsets = offsets % max(1, size)
     else:
         present = _has_value(tensor, number)
         entries = np.bincount(fibers[present], minlength=level.fibers)
+        # The number of an entry in its fiber: the entries before it, less the entries of earlier fibers
         preceding: Integers = np.cumsum(present) - present
         offsets = preceding - (np.cumsum(entries) - entries)[fibers]
     first = _first_rows(-(-entries // rows.entries), places)
@@ -125,6 +127,7 @@ def _first_rows(fiber_rows: Integers, places: Integers | None) -> Integers:
     """
     if places is None:
         return segments_of_counts(fiber_rows)
+    # Add up the rows in the order of memory, then return to the order of the level
     first = segments_of_counts(fiber_rows[np.argsort(places)])
     return np.append(first[places], first[-1])
 
@@ -142,12 +145,14 @@ def node_places(tensor: StoredTensor, number: int, order: Sequence[int]) -> Inte
         coordinates = _fibers_and_coordinates(tensor.levels[level], tensor.shape[level])[1]
         columns.append(coordinates[ancestors(tensor, number, level + 1)])
     places = np.empty(tensor.levels[number].children, np.int64)
+    # ``lexsort`` sorts by its last key first: the outermost loop comes last
     places[np.lexsort(columns[::-1])] = np.arange(len(places))
     return places
 
 
 def linked_array(places: Integers, rows: Rows) -> StoredArray:
     """Return the array of the links of linked lists, one for each node, in the order of ``places``."""
+    # All links form a single fiber
     first = np.array([0, -(-len(places) // rows.entries)])
     return StoredArray(rows, first, places // rows.entries // rows.rows)
 
@@ -222,6 +227,7 @@ def intervals_below(
         rows = array.first[ends[number]]
         first_line, rows_of_line = array.base // array.rows.line_bytes, array.rows.rows
         first.append(first_line + rows[:-1] // rows_of_line)
+        # NO_LINE is below every line, so that an interval without rows is empty
         last.append(np.where(rows[1:] > rows[:-1], first_line + (rows[1:] - 1) // rows_of_line, NO_LINE))
     return np.stack(first, axis=1).ravel(), np.stack(last, axis=1).ravel()
 

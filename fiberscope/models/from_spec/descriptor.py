@@ -69,6 +69,7 @@ def machine_of(name: str) -> Accelerator[Any]:
     return _describe_shipped(file, shipped, shipped.stat().st_mtime_ns) if shipped else _describe(file)
 
 
+# The path and its time of change are parts of the key, so that a changed file is read again
 @lru_cache(maxsize=64)  # a fifth of a short run's time
 def _describe_shipped(file: str, _path: Path, _modified: int) -> Accelerator[Any]:
     return _describe(file)
@@ -91,6 +92,7 @@ def _describe(file: str) -> Accelerator[Any]:
         "samples": {name: _describe_sample(outline.tensors[name].ranks) for name in outline.inputs},
     }
     problem_class = next(iter(machine.solves), None) if machine else None
+    # With the same inputs, the problem has the parameters of the problem of the machine that the file names
     if problem_class is not None and set(problem_class.inputs) == set(outline.inputs):
         attributes["Parameters"] = problem_class.Parameters
     build = partial(_build_machine, stem, frozenset(drafted.entries))
@@ -119,6 +121,7 @@ def _describe(file: str) -> Accelerator[Any]:
 
 def _outline_graphs(outline: Specification, preset: Mapping[str, Entry]) -> list[tuple[Stage, StageGraph]]:
     """Return the stages of a specification on tensors of one element, with the lanes that the file gives."""
+    # The settings are checked later: a value of another type counts as 0 here
     lanes = preset["timing.lanes"].value if "timing.lanes" in preset else 0
     trees = {name: _unit_tree(outline, name) for name in outline.tensors}
     return graphs_of(outline, trees, lanes=lanes if isinstance(lanes, int) else 0)
@@ -126,6 +129,7 @@ def _outline_graphs(outline: Specification, preset: Mapping[str, Entry]) -> list
 
 def _describe_sample(ranks: Sequence[str]) -> str:
     """Return the description of a small tensor with these ranks; without ranks, of a vector of size 1."""
+    # A vector is full; in a tensor of more ranks, one element in SAMPLE_SIZE is a nonzero
     shape = "x".join([str(SAMPLE_SIZE)] * len(ranks)) or "1"
     return f"tensor:shape={shape},nonzeros={SAMPLE_SIZE ** max(len(ranks) - 1, min(1, len(ranks)))}"
 
@@ -210,7 +214,7 @@ def _stage_worker(stage: Stage, graph: StageGraph, prefix: str) -> str:
     if stage.lanes:
         return family_name(f"{MappedMachine.__name__}.{prefix}{stage.level}.lanes")
     nodes = [graph.graph.nodes[name] for name in graph.leaf]
-    kinds = {node.type: node for node in nodes}
+    kinds = {node.type: node for node in nodes}  # of several nodes of a type, the last
     main = next((kinds[kind] for kind in WORKER_TYPES if kind in kinds), None)
     if main is None:
         main = next((node for node in nodes if node.writes_values), None) or kinds["arrayvals"]

@@ -50,12 +50,14 @@ class TaskBlocks(Blocks):
         """
         if not isinstance(iteration, Join) or iteration.kind != "intersect":
             return super().add_iteration(iteration, variable, outer)
+        # An input may be a join itself; only operands that are scanned directly are treated apart
         operands = [scan.operand for scan in iteration.inputs if isinstance(scan, Scan)]
         listed = [operand for operand in operands if operand.level(variable).loads_coordinates]
         if variable in self.skips and len(listed) == len(iteration.inputs) == PAIR:
             return self._add_skip_intersecter(listed, variable)
         dense = [scan for scan in iteration.inputs if isinstance(scan, Scan) and is_full(scan, variable)]
         remaining = tuple(scan for scan in iteration.inputs if scan not in dense)
+        # If all operands are dense, no other operand supplies coordinates to look up
         if not dense or not remaining:
             return super().add_iteration(iteration, variable, outer)
         crd, references = super().add_iteration(
@@ -70,6 +72,7 @@ class TaskBlocks(Blocks):
         inputs: dict[str, Wire | None] = {}
         levels: dict[str, object] = {}
         for number, operand in enumerate(operands):
+            # At its first level, an operand has no references yet: the root is the only fiber
             inputs[f"ref[{number}]"] = operand.references or Wire(self.add("rootref", {}), "ref")
             levels |= {f"tensor{number}": operand.access.tensor, f"mode{number}": operand.dimension(variable)}
         node = self.add(SKIP_AHEAD, inputs, index=variable, **levels)
@@ -96,7 +99,9 @@ class TaskBlocks(Blocks):
         return [Wire(node, f"carried[{number}]") for number in range(len(streams))]
 
     def _locate_operand(self, operand: Operand, variable: str, crd: Wire) -> Wire:
+        """Add the look-up of ``crd`` in a dense level of an operand, and return the located references."""
         base = None
+        # Below the root, each coordinate is looked up in its own fiber, whose reference is repeated for it
         if operand.format.level_of(operand.dimension(variable)) > 0:
             signal = Wire(self.add("repsiggen", {"crd": crd}, index=variable), "repsig")
             inputs = {"ref": operand.references, "repsig": signal}
@@ -125,7 +130,7 @@ class WrittenResult(Result):
             access, format, nest, {name: projection.terms[0].loop for name, projection in projections.items()}
         )
         self._projections = projections
-        if self.accumulates:
+        if self.accumulates:  # an accumulator has no use for explicit zeros of empty fibers
             self.empty_result = "mark"
 
     def _coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:

@@ -53,6 +53,7 @@ def unit_of(stage: Stage, node: Node) -> str:
             if intersector.rank == node["index"]
         )
     else:
+        # A subtraction is an ``add`` block with the attribute ``sub``
         operation = ADDS if node.type == "runsum" else "sub" if node["sub"] == "1" else node.type
         components = (
             binding.component
@@ -60,7 +61,7 @@ def unit_of(stage: Stage, node: Node) -> str:
             for binding in bindings.compute
             if binding.operation == operation
         )
-    return next(components, "")
+    return next(components, "")  # of several bindings, the first
 
 
 def shared_units(specification: Specification) -> set[str]:
@@ -102,6 +103,7 @@ def units_in(specification: Specification, stages: Sequence[tuple[Stage, StageGr
         for einsum in stage.einsums:
             bindings = einsum.bindings
             components = specification.configurations[bindings.config].components if bindings.config else {}
+            # Of the bound storage, only caches consist of banks that a part can replace
             caches = [binding.component for binding in bindings.storage]
             parts |= {name: "bank" for name in caches if components[name].kind == "Cache"}
     return parts
@@ -134,7 +136,7 @@ class VerilogPart:
 
 
 def user_part(node: YamlNode, location: str, folder: Path, part: str, specification: str) -> PartFactory:
-    """Return the part that replaces a component.
+    """Return the part that replaces a component: any callable of a Python file, or a ``VerilogPart``.
 
     Args:
         node: value in the specification: ``FILE.py:CLASS``, or the name of a Verilog file.
@@ -144,12 +146,13 @@ def user_part(node: YamlNode, location: str, folder: Path, part: str, specificat
         specification: name of the specification on the command line.
 
     Raises:
-        ConfigurationError: the value names no file, or the file has no such class.
+        ConfigurationError: the value names no such file, the file does not exist, or it has no such class.
     """
 
     text = node.value if isinstance(node, ScalarNode) else ""
     file, _colon, name = text.partition(":")
     path = folder / file
+    # With a class, the file is Python; without, Verilog
     if path.suffix not in ((".py",) if name else VERILOG):
         raise ConfigurationError(
             f"{location}: {text or 'this'} is no part; write my_parts.py:MyMerger, or mine.v"

@@ -26,7 +26,7 @@ class InstanceVerilog:
 
     Args:
         verilog: the module.
-        offers: for each input port, the tokens that other components send, with their cycles.
+        offers: for each input port, the tokens that other components send, with the cycles of their arrival.
         expected: for each stream into a block or out of a port, the tokens that the module must produce.
         cycles: length of the run in cycles.
     """
@@ -55,7 +55,7 @@ def instance_verilog(
             value does not fit ``value_bits``.
     """
     leaf = _leaf_of(machine, level, stage)
-    instance = f"{machine.NAME}.{leaf.name}".removesuffix(".")
+    instance = f"{machine.NAME}.{leaf.name}".removesuffix(".")  # the name ends with a dot
     blocks = {strip_machine(block, instance): block for block in _blocks_of(machine, instance)}
     nodes = {strip_machine(leaf.blocks[name], instance): node for name, node in leaf.nodes.items()}
     inside = {id(block) for block in blocks.values()}
@@ -103,6 +103,7 @@ def _leaf_of(machine: MappedMachine, level: str, stage: str) -> InstanceBlocks:
     matching = [built for name, built in stages if stage in ("", name, name.partition(MARK)[0])]
     if not matching:
         raise InputError(f"there is no stage {stage}; {nearest(stage, dict(stages))}")
+    # Of several stages at a level, the first counts
     stages_by_level = {built.stage.level: built for built in reversed(matching)}
     if level.lower() not in stages_by_level:
         raise InputError(f"no tasks are dispatched to {level}; {nearest(level, stages_by_level)}")
@@ -116,6 +117,7 @@ def _leaf_of(machine: MappedMachine, level: str, stage: str) -> InstanceBlocks:
 
 
 def _blocks_of(machine: MappedMachine, instance: str) -> Iterator[Component]:
+    """Yield the components of an instance that become hardware: all but those that detect ends of tasks."""
     for component in machine.kernel.components:
         if component.name.startswith(f"{instance}.") and not isinstance(component, TaskEnd):
             yield component
