@@ -25,9 +25,9 @@ class TileCounts:
     """Nonempty tiles of the parent tiles that contain them.
 
     Args:
-        parents: coordinates of each piece's parent in the grid of parents: pieces x ranks.
-        positions: coordinates of each piece in its parent, in tiles: pieces x ranks.
-        occupancies: number of nonzeros of each piece.
+        parents: coordinates of each tile's parent in the grid of parents: nonempty tiles x ranks.
+        positions: coordinates of each tile in its parent, in tiles: nonempty tiles x ranks.
+        occupancies: number of nonzeros of each tile, at least 1.
     """
 
     parents: Integers
@@ -94,6 +94,7 @@ class CountedDensity(Density):
 
     def histogram(self, tile: Tile) -> Histogram:
         """Return the histogram of all tiles of a shape."""
+        # the whole tensor is the only parent, and its occupancy is the number of nonzeros
         return self.families(self.shape, tile).histogram(self.nonzeros)
 
     def expected(self, tile: Tile) -> Numbers:
@@ -115,6 +116,7 @@ class CountedDensity(Density):
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Integers:
         """Return the largest number of nonempty tiles over all parents."""
         ranks = len(self.shape)
+        # a query is for a pair of shapes: both are passed as one sequence of extents
         return self._by_shape(
             lambda shapes: self.families(shapes[:ranks], shapes[ranks:]).maximum_nonempty, (*parent, *tile)
         ).astype(np.int64)
@@ -125,7 +127,10 @@ class CountedDensity(Density):
         return histogram.occupancies, histogram.shares
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Density:
-        """Return the density in parents with a given occupancy; the parent's extents are single numbers."""
+        """Return the density in parents with a given occupancy; the parent's extents are single numbers.
+
+        ``minimum``, ``maximum`` and ``distribution`` of the result need a single occupancy, not an array.
+        """
         return _ParentDensity(self, _normalize_extents(parent), np.asarray(occupancy, np.int64))
 
     @staticmethod
@@ -147,6 +152,7 @@ class Families:
     Args:
         shape: the shape of the tensor.
         parent, tile: extents of parents and of tiles.
+        nonempty_tiles: the nonempty tiles; empty tiles follow from the sizes of the grids.
     """
 
     def __init__(self, shape: Extents, parent: Extents, tile: Extents, nonempty_tiles: TileCounts) -> None:
@@ -155,8 +161,10 @@ class Families:
             np.bincount(family).max(initial=0)
         )  # most tiles with nonzeros in a parent
         self._occupancies = nonempty_tiles.occupancies
+        # occupancy of each nonempty parent; the weights make floats, which are exact up to 2^53
         by_parent = np.bincount(family, nonempty_tiles.occupancies, len(parents)).astype(np.int64)
-        self._parent = by_parent[family]
+        self._parent = by_parent[family]  # by nonempty tile: the occupancy of its parent
+        # tiles of each nonempty parent; parents at the far edges are cut off by the tensor
         self._tiles = np.prod(
             _count_grid_tiles(np.minimum(parent, np.array(shape) - parents * np.array(parent)), tile), axis=1
         )
@@ -182,7 +190,7 @@ class Families:
         """
         occupancies, counts = np.unique(self._occupancies[self._parent == occupancy], return_counts=True)
         tiles = int(self.tiles(np.array(occupancy))) if len(occupancies) else self._empty_parent
-        if tiles > counts.sum():
+        if tiles > counts.sum():  # the other tiles are empty; 0 is the smallest occupancy, so it comes first
             occupancies, counts = (
                 np.concatenate([[0], occupancies]),
                 np.concatenate([[tiles - counts.sum()], counts]),
@@ -191,10 +199,10 @@ class Families:
 
     @staticmethod
     def _sum(keys: Integers, numbers: Integers, key: Integers) -> Integers:
-        """Sum the numbers with a key."""
+        """Sum the numbers whose keys equal ``key``, for each element of ``key``; 0 if no key is equal."""
         distinct_keys, inverse = np.unique(keys, return_inverse=True)
         sums = np.bincount(inverse, numbers, len(distinct_keys)).astype(np.int64)
-        if not len(distinct_keys):
+        if not len(distinct_keys):  # there are no nonempty parents, and no last key for the search below
             return np.zeros_like(key)
         index = np.minimum(np.searchsorted(distinct_keys, key), len(distinct_keys) - 1)
         return np.where(distinct_keys[index] == key, sums[index], 0)
@@ -235,7 +243,7 @@ class _ParentDensity(Density):
         return np.asarray(self._histogram(tile).occupancies[-1])
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Integers:
-        """Return the largest number of nonempty tiles over all inner parents."""
+        """Return the largest number of nonempty tiles over all inner parents, which may lie in any parent."""
         return self._tensor_density.maximum_nonempty(parent, tile)
 
     def distribution(self, tile: Sequence[int]) -> tuple[Integers, Numbers]:
@@ -302,6 +310,7 @@ class Banded(CountedDensity):
         if half_width < 0:
             raise ValueError(f"a band's half width is at least 0, not {half_width}")
         side, reach = shape[0], min(half_width, shape[0] - 1)
+        # diagonal d has side - |d| elements, for d from -reach to reach
         super().__init__(shape, side * (2 * reach + 1) - reach * (reach + 1))
         self.half_width = half_width
 
@@ -321,7 +330,7 @@ class Banded(CountedDensity):
         top = np.arange(0, side, height)
         first_columns = np.maximum(top - self.half_width, 0) // width
         last_columns = np.minimum(top + height - 1 + self.half_width, side - 1) // width
-        runs = last_columns - first_columns + 1
+        runs = last_columns - first_columns + 1  # at least 1: each row of tiles meets the diagonal
         run_starts = np.cumsum(runs) - runs
         rows = np.repeat(np.arange(len(top)), runs)
         return rows, np.arange(runs.sum()) - run_starts[rows] + first_columns[rows]
@@ -329,6 +338,7 @@ class Banded(CountedDensity):
     def _count_band(self, top: Integers, left: Integers, tile: Extents) -> Integers:
         """Count the elements of the band in tiles with these corners."""
         distance = left - top
+        # element (a, b) of the tile has j - i = distance + b - a, so that |j - i| <= half width bounds a - b
         return _count_at_most(distance + self.half_width, tile) - _count_at_most(
             distance - self.half_width - 1, tile
         )
@@ -337,6 +347,8 @@ class Banded(CountedDensity):
 def _count_at_most(difference: Integers, tile: Extents) -> Integers:
     """Count the elements (a, b) of a tile with a - b at most ``difference``, as a sum of triangles."""
     height, width = tile
+    # with b counted from the right edge, the elements are a triangle of side ``reach``; what exceeds the tile
+    # below and at the left is taken off, and the corner that is taken off twice is added
     reach = difference + width
     return (
         _build_triangle(reach)
@@ -347,4 +359,5 @@ def _count_at_most(difference: Integers, tile: Extents) -> Integers:
 
 
 def _build_triangle(side: Integers) -> Integers:
+    """Return the number of elements of triangles: 1 + 2 + ... + side; 0 for a negative side."""
     return np.where(side > 0, side * (side + 1) // 2, 0)

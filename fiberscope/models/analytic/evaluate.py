@@ -58,7 +58,7 @@ class Evaluation:
         faults: possible faults of mappings, in the order of the checks.
         fault: number of the first fault of each mapping, from 1; 0: the mapping is valid.
         traffic, counts, cost: the tables of the three steps.
-        seconds: host time of each step.
+        seconds: host time of each step; the third includes the checks of the mappings.
     """
 
     design: Design
@@ -77,12 +77,17 @@ class Evaluation:
 
     @property
     def reason(self) -> Integers:
-        """Return why each mapping is invalid, as an index of ``REASONS``; 0: the mapping is valid."""
+        """Return why each mapping is invalid, as an index of ``fits.REASONS``; 0: the mapping is valid."""
+        # index 0 stands for no fault, since ``fault`` counts from 1
         reasons = np.array([0, *(fault.reason for fault in self.faults)])
         return np.asarray(reasons[self.fault])
 
     def explain(self, number: int = 0) -> str:
-        """Describe the first fault of a mapping and its location; empty for a valid mapping."""
+        """Describe the first fault of a mapping and its location; empty for a valid mapping.
+
+        Args:
+            number: index of the mapping.
+        """
         if not self.fault[number]:
             return ""
         fault = self.faults[self.fault[number] - 1]
@@ -94,12 +99,12 @@ class Evaluation:
 
     @property
     def cycles(self) -> Numbers:
-        """Return the cycles of the whole problem."""
+        """Return the cycles of the whole problem, by mapping."""
         return self.cost.cycles
 
     @property
     def energy_pj(self) -> Numbers:
-        """Return the energy of the whole problem."""
+        """Return the energy of the whole problem in pJ, by mapping."""
         return self.cost.energy_pj
 
     @property
@@ -109,10 +114,11 @@ class Evaluation:
 
 
 def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = None) -> Evaluation:
-    """Evaluate mappings; invalid mappings are evaluated, too.
+    """Evaluate mappings; invalid mappings are evaluated, too, so that all arrays have an entry a mapping.
 
     Args:
         design: the common part of the mappings.
+        mappings: the mappings, valid or not.
         traffic: dense traffic of the same problem shape and mappings, if it is known; densities, formats and
             features do not change it.
 
@@ -136,6 +142,7 @@ def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = 
     costs = compute_cost(
         design.problem, machine, design.features, traffic, counts, design.energies, design.options
     )
+    # the first fault is reported: wrong loops come first, since tiles of wrong loops mean nothing
     faults = [
         *find_mesh_faults(design.problem, machine, mappings),
         *find_capacity_faults(design.problem, machine, design.features, traffic, counts.stored_tiles),

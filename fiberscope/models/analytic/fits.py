@@ -40,6 +40,8 @@ def find_misfits(
 ) -> list[tuple[str, Booleans]]:
     """Return descriptions of incompatible formats of neighbouring levels, with masks of mappings.
 
+    The neighbour of a level is the next inner level that keeps the tensor.
+
     Args:
         problem: names the tensors.
         architecture: the levels, some of which convert formats.
@@ -53,6 +55,7 @@ def find_misfits(
             continue
         description = _describe_misfit(problem, architecture, features, level, child, tensor)
         if description:
+            # ranks of a single element take no loops (``ranks``), so only the loss of compression matters
             is_uncompressed_inside = not features.is_compressed(child, tensor)
             misfits.append(
                 (description, np.asarray((traffic.dense[child, tensor].tile > 1) | is_uncompressed_inside))
@@ -73,6 +76,7 @@ def _describe_misfit(
     outside, inside = architecture.levels[outer], architecture.levels[inner]
     kind, child = features.formats[outer, tensor], features.formats.get((inner, tensor))
     if child is None or not child.is_compressed:
+        # the inner level converts in both directions: outputs also return to the outer level
         missing = [] if inside.decompresses else ["decompression_supported"]
         if problem.tensors[tensor].output and not inside.compresses:
             missing.append("compression_supported")
@@ -81,6 +85,7 @@ def _describe_misfit(
         required = " and ".join(missing)
         return f"{name} is compressed at {outside.name} but not at {inside.name}, which needs {required}"
     kinds, child_kinds = ([rank.kind for rank in format_.ranks] for format_ in (kind, child))
+    # ranks are innermost first; a child with more ranks than the outer format never matches
     if kinds[: len(child_kinds)] == child_kinds:
         return ""
     return (
@@ -109,6 +114,7 @@ def describe_loops(
     start = 0 if child is None else nest.end(child)
     touched = problem.touches[tensor][nest.dimension[row]]
     slots = [slot for slot in range(start, nest.end(level)) if touched[slot] and nest.iterates[row, slot]]
+    # slots are innermost first, and the text lists loops outermost first
     loops = [problem.dimensions[nest.dimension[row, slot]] for slot in reversed(slots)]
     ranks = len(features.formats[level, tensor].ranks)
     tile_ranks = ""
@@ -153,6 +159,9 @@ def find_first_faults(count: int, faults: Sequence[Fault]) -> Integers:
 def find_mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings) -> list[Fault]:
     """Return the faults that follow from the loops alone: wrong bounds, and too many instances.
 
+    Each check has an entry, even if no mapping fails the check. Without axes (``Mappings.on_y`` is None), the
+    number of instances is checked, and not the sides of the mesh.
+
     Args:
         problem: the bounds that the loops must cover.
         architecture: the instances of each level, and their mesh.
@@ -163,6 +172,7 @@ def find_mesh_faults(problem: Problem, architecture: Architecture, mappings: Map
     on_y = np.zeros(mappings.spatial.shape, np.bool_) if mappings.on_y is None else mappings.on_y
     bounds_by_axis = [np.where(on_y, 1, mappings.spatial), np.where(on_y, mappings.spatial, 1)]
     instances_by_axis = [np.cumprod(bounds.prod(axis=2), axis=1) for bounds in bounds_by_axis]
+    # the spatial loops of a level fan out to the instances of the next level, the innermost to compute units
     inner: list[Level | Compute] = [*architecture.levels[1:], architecture.compute]
     for level, unit in enumerate(inner):
         used_instances = [instances[:, level] for instances in instances_by_axis]
@@ -193,7 +203,7 @@ def tile_faults(
     for number, level in enumerate(architecture.levels):
         if level.entries is None:
             continue
-        data_words = np.zeros(len(mappings))
+        data_words = np.zeros(len(mappings))  # of the uncompressed tiles alone: a lower bound
         for tensor in np.flatnonzero(mappings.keep[number]):
             if not features.is_compressed(number, int(tensor)):
                 data_words = data_words + problem.size(int(tensor), nest.tile(number))
@@ -208,7 +218,7 @@ def find_capacity_faults(
     traffic: Traffic,
     stored_tiles: Mapping[tuple[int, int], StoredTile],
 ) -> list[Fault]:
-    """Return the faults of stored tiles: formats, ranks, partial sums, and capacity.
+    """Return the faults of stored tiles: formats, ranks, partial sums, and capacity, in this order.
 
     Args:
         problem, architecture, features, traffic: the arguments of ``find_misfits``.
@@ -249,7 +259,10 @@ def compute_allocated_words(
     level: Level,
     key: tuple[int, int],
 ) -> Numbers:
-    """Return the words that a level allocates for a tile: the maximum, or with overbooking a quantile.
+    """Return the words that a level allocates for a tile: the maximum, or a quantile.
+
+    The quantile is for compressed tensors at a level with overbooking: a share ``overbooked`` of the tiles
+    may be larger.
 
     Args:
         problem, features, traffic, stored_tiles: the arguments of ``find_capacity_faults``.
@@ -262,6 +275,7 @@ def compute_allocated_words(
     tile_extents = [np.atleast_1d(extent) for extent in extents]
 
     def quantile(tile: list[Any]) -> Numbers:
+        # ``evaluate_for_tiles`` passes integers for a single tile, and arrays for several tiles
         shapes = zip(*(np.atleast_1d(extent) for extent in tile), strict=True)
         confidence = 1.0 - level.overbooked
         return np.array([model.quantile([int(extent) for extent in shape], confidence) for shape in shapes])
@@ -270,6 +284,7 @@ def compute_allocated_words(
 
 
 def _check_capacity(level: Level, data_words: Numbers, metadata_bits: Numbers) -> list[Fault]:
+    """Return the faults of a level's capacities; ``buffering`` divides the space for data only."""
     faults = []
     if level.entries is not None:
         capacity = level.entries / level.buffering

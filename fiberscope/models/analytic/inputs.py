@@ -40,7 +40,7 @@ class Case:
     """Contents of input files.
 
     Args:
-        name: the name of the case.
+        name: the first file without its suffix, the machine, or the phase; for messages and the report.
         design: machine, problem, sparse optimizations, energies and options.
         mapping: the mapping; None without one.
         notes: remarks on the inputs, for the report.
@@ -72,13 +72,16 @@ def read_case(
 ) -> Case:
     """Read a case from files, each with some of the sections.
 
+    The case gets the name of the first file, without its suffix.
+
     Args:
-        paths: paths of YAML files (JSON is YAML).
+        paths: paths of YAML files (JSON is YAML), or names of designs that ship.
         settings: options of the model by name, as ``{"mode": "timeloop"}``.
         with_mapping: whether to read a mapping.
 
     Raises:
-        ConfigurationError, InputError: an input is invalid; the message is one line with the location.
+        ConfigurationError, InputError: an input is missing or invalid; the message is one line with the
+            location.
     """
     if not paths:
         raise InputError("no input is given; name the files of architecture, problem and mapping")
@@ -88,7 +91,7 @@ def read_case(
 
 
 def build_case(name: str, inputs: Inputs, options: Options, *, with_mapping: bool = True) -> Case:
-    """Return a case from the sections of its files.
+    """Return a case from the sections of its files; notes for the user are appended to ``inputs.notes``.
 
     Args:
         name: the name of the case.
@@ -102,8 +105,9 @@ def build_case(name: str, inputs: Inputs, options: Options, *, with_mapping: boo
     problem = read_problem(*inputs.need("problem"), inputs.folder, inputs.notes)
     entries = list(_find_entries(inputs, "mapping"))
     constraints = [demand for section in CONSTRAINTS for demand in _find_entries(inputs, section)]
+    # a container is a level only if a directive names it: its spatial loops then have a place
     target_names = {
-        entry.target.partition("[")[0]
+        entry.target.partition("[")[0]  # without the range of instances, as in PE[0..15]
         for entry, _location in (entries if with_mapping and entries else constraints)
     }
     directives, location = inputs.need("architecture")
@@ -115,6 +119,7 @@ def build_case(name: str, inputs: Inputs, options: Options, *, with_mapping: boo
         [*machine.optimizations, *_read_section_optimizations(inputs)], architecture, problem
     )
     energies = Energies.from_table(architecture, _find_table(inputs), load_default_table(), options.timeloop)
+    # ``read_mapping`` uses the last directive for the same loops, so a section overrides the nodes
     constraints = [*_constrain_whole_branches(machine, problem), *constraints]
     mapping = None
     if with_mapping:
@@ -132,9 +137,11 @@ def _find_mapping(
     architecture: Architecture,
     problem: Problem,
 ) -> Mapping | None:
-    """Return the mapping section, or the only mapping that the constraints leave; None if there are several.
+    """Return the mapping section; without one, the mapping whose loop bounds the constraints fix.
 
-    Constraints complete the data directives of a mapping section.
+    Constraints complete the data directives of a mapping section, at levels for which the section has none.
+    Loops whose order no constraint fixes get the default order. The result is None if the constraints leave
+    bounds open, or are no mapping.
     """
     if mapping_entries:
         names = Names(architecture, problem)
@@ -147,7 +154,7 @@ def _find_mapping(
     bounding = [entry for entry in constraints if entry[0].type != "utilization"]
     try:
         mapping = read_mapping(bounding, inputs.locations["architecture"], architecture, problem, [])
-    except ConfigurationError:
+    except ConfigurationError:  # as a rule, a bound is open: the loops do not cover the problem
         return None
     inputs.notes.append("there is no mapping; its loops are those that the constraints leave")
     return mapping
@@ -180,8 +187,11 @@ def list_designs() -> list[str]:
 def find_input_file(name: str) -> Path:
     """Return the file of a name, or the file of the design that ships under the name.
 
+    A name with a suffix is the path of a file, which need not exist. A file in the working directory has
+    priority over a design.
+
     Raises:
-        InputError: neither exists.
+        InputError: a name without a suffix is neither a file nor a design.
     """
     path = Path(name)
     if path.suffix or path.exists():
@@ -197,7 +207,7 @@ def _find_entries(inputs: Inputs, section: str) -> Iterator[Directive]:
     """Yield the entries of a mapping or of constraints, each with its location."""
     if section in inputs.sections:
         section_value, location = inputs.need(section)
-        is_list = isinstance(section_value, list)
+        is_list = isinstance(section_value, list)  # else an object whose ``targets`` are the list
         for number, entry in enumerate(section_value if is_list else section_value.targets):
             yield entry, (location if is_list else location / "targets") / number
 
@@ -226,5 +236,6 @@ def read_options(settings: Map[str, object]) -> Options:
     Raises:
         ConfigurationError: an option does not exist, or has no such value.
     """
+    # ``--set`` stands for the file in messages about a value
     values = {key.replace(".", "_"): Entry.wrap(value, "--set") for key, value in settings.items()}
     return validate(Options, values, "the model")

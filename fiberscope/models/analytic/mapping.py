@@ -28,8 +28,9 @@ class Mappings:
         order: of the temporal loops, indices of dimensions, innermost first: mappings x levels x dimensions.
         keep: whether a level keeps a tensor: levels x tensors; the outermost level keeps all.
         spatial_order: as ``order``; None: any order.
-        on_y: whether a spatial loop uses the Y axis of the mesh, not X; as ``spatial``.
-        reads_first: whether an output is read before its first update, too: levels x tensors.
+        on_y: whether a spatial loop uses the Y axis of the mesh, not X; as ``spatial``. None: no axes are
+            chosen, and only the number of instances limits the spatial loops.
+        reads_first: whether an output is read before its first update, too: levels x tensors. None: never.
     """
 
     temporal: Integers
@@ -45,7 +46,7 @@ class Mappings:
         return len(self.temporal)
 
     def select(self, rows: Integers | range) -> Mappings:
-        """Return a selection of the mappings."""
+        """Return the mappings at these indices, in this order; ``keep`` and ``reads_first`` are shared."""
         return Mappings(
             self.temporal[rows],
             self.spatial[rows],
@@ -63,6 +64,10 @@ class Mappings:
 
 class Nest:
     """The loops of mappings by slot, innermost first.
+
+    A slot is the place of one loop. Each level has a slot for the spatial loop over each dimension, and
+    outside of these slots a slot for each temporal loop. Loops of one iteration keep their slots, so that all
+    mappings have the same slots.
 
     Attributes:
         bound: mappings x slots.
@@ -84,12 +89,12 @@ class Nest:
             np.take_along_axis(mappings.temporal, order, axis=2),
         )
         self.spatial = np.tile(np.repeat([True, False], dimensions), levels)
-        self.level = np.repeat(np.arange(levels)[::-1], 2 * dimensions)
+        self.level = np.repeat(np.arange(levels)[::-1], 2 * dimensions)  # a spatial and a temporal loop each
         self.iterates = self.bound > 1
         steps = np.where(
             self.dimension[:, :, None] == np.arange(dimensions), self.bound[:, :, None], np.int64(1)
         )
-        self.box = np.cumprod(steps, axis=1)
+        self.box = np.cumprod(steps, axis=1)  # slots are innermost first: a slot includes the slots inside
 
     def end(self, level: int) -> int:
         """Return the number of slots at or inside a level."""
@@ -100,7 +105,7 @@ class Nest:
         return np.asarray(self.box[:, self.end(level) - 1])
 
     def temporal_outside(self, level: int) -> Integers:
-        """Return the slots of the temporal loops outside a level."""
+        """Return the slots of the temporal loops outside a level, innermost first."""
         return self._outside[level]
 
     @cached_property
@@ -109,13 +114,17 @@ class Nest:
         return [slots[slots >= self.end(level)] for level in range(self.levels)]
 
     def spatial_between(self, outer: int, inner: int) -> Integers:
-        """Return the slots of the spatial loops from level ``outer`` to the level outside of ``inner``."""
+        """Return the slots of the spatial loops from level ``outer`` to the level outside of ``inner``.
+
+        These loops fan out from an instance of ``outer``. For compute, ``inner`` is the number of levels.
+        """
         is_between = (self.level >= outer) & (self.level < inner) & self.spatial
         return np.flatnonzero(is_between)
 
 
 def _interleave_slots(spatial: Integers, temporal: Integers) -> Integers:
     """Return slots, innermost level first, spatial loops inside temporal loops: mappings x slots."""
+    # the levels are outermost first in both arrays, and each level's loops are innermost first already
     slots = np.concatenate([spatial, temporal], axis=2)[:, ::-1]
     return np.ascontiguousarray(slots.reshape(len(slots), -1))
 
@@ -155,7 +164,7 @@ class Mapping:
 
     @classmethod
     def from_batch(cls, mappings: Mappings, number: int) -> Mapping:
-        """Return one mapping of a batch."""
+        """Return one mapping of a batch; without axes in the batch, all spatial loops are along X."""
         default_order = np.broadcast_to(np.arange(mappings.order.shape[2]), mappings.order[number].shape)
         spatial_order = default_order if mappings.spatial_order is None else mappings.spatial_order[number]
         on_y = np.zeros(default_order.shape, np.bool_) if mappings.on_y is None else mappings.on_y[number]
@@ -170,7 +179,9 @@ class Mapping:
         )
 
     def nest(self, architecture: Architecture, problem: Problem, tiles: Sequence[str]) -> str:
-        """Return the loop nest as text, a line a loop, outermost first.
+        """Return the loop nest as text: a heading a level, then a line a loop, outermost first.
+
+        Loops of one iteration are left out. A loop is indented below all loops outside of it.
 
         Args:
             architecture: names the levels.
@@ -211,11 +222,13 @@ class Mapping:
             )
             if (self.spatial[number] > 1).any():
                 order, on_y = self.spatial_order[number], self.on_y[number]
+                # ``split`` is a place in the permutation: the loops before it are along X
                 axis_order = np.concatenate([order[~on_y[order]], order[on_y[order]]])
                 lines += self._build_directive(
                     level.name, "spatial", self.spatial[number], axis_order, problem
                 )
                 lines[-1] += f", split: {int((~on_y).sum())}}}"
+            # ``_build_directive`` leaves the brace open, for ``split``
             lines = [line if line.endswith((":", "}")) else f"{line}}}" for line in lines]
             data = {}
             if not self.keep[number].all():
@@ -230,6 +243,7 @@ class Mapping:
     def _build_directive(
         self, name: str, kind: str, bounds: Integers, order: Integers, problem: Problem
     ) -> list[str]:
+        """Return the line of a directive without its closing brace; the permutation is innermost first."""
         factors = ", ".join(
             f"{problem.dimensions[dimension]}={bounds[dimension]}" for dimension in range(len(bounds))
         )

@@ -38,6 +38,7 @@ class Fibers:
     @property
     def outside(self) -> Integers:
         """Return the largest number of fibers of each rank: mappings x ranks."""
+        # the product of the shapes of all outer ranks: from the outermost rank to rank 1, then turned back
         outer_fibers = np.cumprod(self.shape[:, :0:-1], axis=1)[:, ::-1]
         return np.concatenate([outer_fibers, np.ones_like(self.shape[:, :1])], axis=1)
 
@@ -56,7 +57,7 @@ class RankAssignment:
         self._fibers: dict[tuple[int, int], Fibers] = {}
 
     def fibers(self, level: int, tensor: int) -> Fibers:
-        """Return the ranks at a level; without a format, all loops share a single rank."""
+        """Return the ranks at a level, assigned once; without a format, all loops share a single rank."""
         if (level, tensor) not in self._fibers:
             self._fibers[level, tensor] = self._assign(level, tensor)
         return self._fibers[level, tensor]
@@ -78,6 +79,7 @@ class RankAssignment:
             inner = self.fibers(child, tensor).steps
             shared_ranks = min(inner.shape[1], ranks)
             steps[:, :shared_ranks] = inner[:, :shared_ranks]
+            # ranks before ``start`` belong to the inner tiles; a single element needs no ranks
             start = np.where(self._traffic.dense[child, tensor].tile > 1, inner.shape[1], 0)
         slots = range(nest.end(child) if child is not None else 0, nest.end(level))
         bound = nest.bound[:, slots.start : slots.stop]
@@ -85,6 +87,7 @@ class RankAssignment:
             bound = self._include_inner_tiles(bound, slots, child)
         touched = self._problem.touches[tensor][nest.dimension[:, slots.start : slots.stop]]
         loops = _Loops(bound, nest.dimension[:, slots.start : slots.stop], touched & (bound > 1))
+        # more inner ranks than ranks here: too few ranks, even without loops
         short = loops.spread(kind, steps, start) | (start > ranks)
         return self._make_fibers(tensor, steps, short)
 
@@ -92,6 +95,7 @@ class RankAssignment:
         """Return the bounds of a level that stores whole tiles, multiplied by the extents of the tiles."""
         nest, scaled = self._traffic.nest, bound.copy()
         inside = nest.tile(child)
+        # an uncompressed tile is stored in one piece, so its ranks cover the inner tile's extents too
         innermost = range(nest.dimensions, 2 * nest.dimensions)  # the temporal loops of the first level
         for loop in innermost:
             dimension = nest.dimension[:, slots.start + loop]
@@ -99,6 +103,7 @@ class RankAssignment:
         return scaled
 
     def _make_fibers(self, tensor: int, steps: Integers, short: Booleans) -> Fibers:
+        """Return the ranks with these extents; the box below the innermost rank is a single element."""
         tiles = np.cumprod(steps, axis=1)
         boxes = np.concatenate([np.ones_like(tiles[:, :1]), tiles], axis=1)
         return Fibers(steps, self._problem.size(tensor, steps), boxes, short)
@@ -123,13 +128,16 @@ class _Loops:
         loops, ranks = self.bound.shape[1], steps.shape[1]
         inward = kind is not None and not kind.inner_to_outer
         next_rank, shares_rank = _tabulate_transitions(kind, ranks, steps.shape[2], inward)
+        # the rank of the last loop; at first the place before the first free rank on the way
         rank = np.full_like(start, ranks) if inward else start - 1
         short = np.zeros(len(start), np.bool_)
         rows = np.arange(len(start))
         for loop in reversed(range(loops)) if inward else range(loops):
+            # a mapping without a rank for a loop is at fault: its further loops are left out
             counts, dimension = self.counts[:, loop] & ~short, self.dimension[:, loop]
             if not counts.any():
                 continue
+            # a row of the tables, see ``_tabulate_transitions``
             row = np.where(inward, np.minimum(rank, ranks), rank + 1)
             target = np.where(shares_rank[row, dimension], rank, next_rank[row, dimension])
             outside = (target < start) if inward else (target >= ranks)
@@ -142,7 +150,7 @@ class _Loops:
         return short
 
 
-Accepts = list[list[tuple[int, ...] | None]]
+Accepts = list[list[tuple[int, ...] | None]]  # by rank and dimension, see ``_find_shareable_dimensions``
 
 
 def _find_shareable_dimensions(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
@@ -183,7 +191,7 @@ def _tabulate_transitions(
         for dimension in range(dimensions):
             accepting = [rank for rank in candidates if accepts[rank][dimension] is not None]
             if accepting:
-                next_rank[row, dimension] = accepting[0]
+                next_rank[row, dimension] = accepting[0]  # the nearest in the direction of the walk
             if 0 <= current < ranks:
                 shares_rank[row, dimension] = bool(accepts[current][dimension])
     return next_rank, shares_rank

@@ -18,6 +18,12 @@ def read_features(
 ) -> SparseFeatures:
     """Read the sparse optimizations of a design.
 
+    Args:
+        optimizations: of nodes and of the section, each with the name of its level and its location. Features
+            of a level add up; of several formats of a tensor at a level, the last counts.
+        architecture: names the levels and the compute unit.
+        problem: names the tensors and the dimensions.
+
     Raises:
         ConfigurationError: a level or a tensor does not exist, or an optimization is not possible.
     """
@@ -45,7 +51,7 @@ class _Reader:
 
     def read(self, name: str, optimization: OptimizationsSchema, location: Location) -> None:
         """Read the optimizations of one level, or of the compute unit."""
-        level_name = name.partition("[")[0]
+        level_name = name.partition("[")[0]  # without the range of instances, as in PE[0..15]
         if level_name == self.architecture.compute.name:
             self.compute(optimization, location)
             return
@@ -67,6 +73,7 @@ class _Reader:
             self.features.setdefault(level, []).append(self.feature(feature, feature_location))
 
     def compute(self, optimization: OptimizationsSchema, location: Location) -> None:
+        """Read the gating and skipping of the compute unit; they replace those of an earlier entry."""
         if optimization.action_optimization or optimization.representation_format.data_spaces:
             raise location.error("a compute unit stores nothing; it can have a compute_optimization")
         kinds = [option.type for option in optimization.compute_optimization]
@@ -77,19 +84,20 @@ class _Reader:
 
     def format(self, level: int, schema: FormatSchema, location: Location) -> Format:
         """Return the format of a tensor at a level, with its ranks from the innermost out."""
-        width = self.architecture.levels[level].metadata_width
+        width = self.architecture.levels[level].metadata_width  # 0: the level stores no metadata
         ranks = [
             self.rank(rank_schema, location / "ranks" / index, width)
             for index, rank_schema in enumerate(schema.ranks)
         ]
         is_compressed = False
-        for number, rank in enumerate(ranks):
+        for number, rank in enumerate(ranks):  # as in the file: outermost first
             if is_compressed and rank.kind in ("U", "UB"):
                 message = "an uncompressed rank inside a compressed one has no coordinates to go by"
                 raise (location / "ranks" / number).error(message)
             is_compressed = is_compressed or rank.is_compressed
+        # the schema allows inner-to-outer with hyphens and with underscores
         is_inner_first = schema.rank_application_order.startswith("inner")
-        return Format(tuple(reversed(ranks)), is_inner_first)
+        return Format(tuple(reversed(ranks)), is_inner_first)  # a ``Format`` has the innermost rank first
 
     def rank(self, schema: RankSchema, location: Location, width: int) -> RankFormat:
         """Return the format of a rank; ``width`` is the width of a row of metadata in bits."""
@@ -114,6 +122,7 @@ class _Reader:
             (option.target, option.condition_on, location / "options" / index)
             for index, option in enumerate(schema.options)
         ]
+        # the short form: the target and its leaders without ``options``
         if schema.target is not None and schema.condition_on:
             options.append((schema.target, schema.condition_on, location))
         if not options:
@@ -124,6 +133,7 @@ class _Reader:
         return ReadOmission(schema.type == "skipping", conditions)
 
     def condition(self, target: str, leaders: list[str], location: Location) -> Condition:
+        """Return the condition on the leaders under which reads of the target are omitted."""
         follower = self.tensor(target, location / "target")
         leader_tensors = tuple(
             self.tensor(name, location / "condition_on" / index) for index, name in enumerate(leaders)

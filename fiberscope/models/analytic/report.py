@@ -25,6 +25,7 @@ from fiberscope.results.report.frame import build_report, verification, workload
 from fiberscope.results.report.host import Timing
 
 OFF_CHIP = ("DRAM", "MainMemory", "HBM2")  # classes of off-chip levels in energy tables
+# names of densities in the public tools; other classes have their own names in lower case
 _NAMES = {"FixedStructured": "fixed-structured", "Uniform": "hypergeometric"}
 
 
@@ -36,7 +37,7 @@ class Levels:
     row: int = 0
 
     def all(self) -> dict[str, level_parts.StorageLevel]:
-        """Return the levels of storage by name, outermost first."""
+        """Return the levels of storage by name, outermost first; containers (loops alone) are left out."""
         levels = self.evaluation.design.architecture.levels
         return {level.name: self._level(number) for number, level in enumerate(levels) if level.stores}
 
@@ -51,6 +52,7 @@ class Levels:
         ]
         return level_parts.StorageLevel(
             cycles=math.ceil(cycles),
+            # the cycles of a level are at least those of compute: 1.0 if the level does not slow compute down
             throttling=self._select_value(self.evaluation.cost.compute_cycles) / max(cycles, 1.0),
             energy_pj=self._select_value(cost.total_pj),
             leak_pj=self._select_value(cost.leak_pj),
@@ -72,6 +74,7 @@ class Levels:
             self._select_value(access.actual) for access in (actions.reads, actions.fills, actions.updates)
         )
         average = self._select_value(cost.instances[tensor])
+        # not strict: without a format, a tensor has no accesses to metadata
         directions = zip(("reads", "fills", "updates"), actions.formats, strict=False)
         formats: dict[str, Any] = {
             f"format_{direction}": self._describe_formats(access) for direction, access in directions
@@ -106,6 +109,11 @@ class Levels:
         )
 
     def _describe_bandwidths(self, cost: LevelCost, tensor: int, used_share: float) -> dict[str, Any]:
+        """Return the words a cycle in each direction and the share of metadata in these words.
+
+        ``used_share`` is the share of the used instances that get tiles, so the words are means over the used
+        instances.
+        """
         cycles = max(self._select_value(self.evaluation.cycles), 1.0)
         columns: dict[str, Any] = {}
         for direction in ("read", "write"):
@@ -132,6 +140,7 @@ class Levels:
         )
 
     def _pair_bits(self, metadata: Numbers, payload: Numbers) -> tuple[tuple[float, float], ...]:
+        """Return the numbers of metadata and of payloads by rank, from the innermost."""
         return tuple(
             (float(metadata_count), float(payload_count))
             for metadata_count, payload_count in zip(metadata[self.row], payload[self.row], strict=True)
@@ -145,14 +154,17 @@ class Levels:
 def report(case: Case, evaluation: Evaluation, timing: Timing, source: parts.Source | None = None) -> Report:
     """Return the report of the first mapping of an evaluation, as if it were valid.
 
+    Seconds assume a clock of 1 GHz.
+
     Args:
         case: the inputs, for the name, the notes and the mapping.
+        evaluation: the evaluation; mappings after the first are ignored.
         timing: host times.
         source: the provenance of the sources, if known.
     """
     levels = Levels(evaluation).all()
     cycles, energy = math.ceil(float(evaluation.cycles[0])), float(evaluation.energy_pj[0])
-    computes, seconds = _describe_computes(evaluation), cycles * 1e-9
+    computes, seconds = _describe_computes(evaluation), cycles * 1e-9  # 1 ns a cycle
     return build_report(
         timing,
         round(computes.actual),
@@ -185,6 +197,7 @@ def _list_energies(
         kind: Kind = MEMORY if kinds[name] in OFF_CHIP else DYNAMIC
         for tensor, energy in level.tensors.items():
             yield EnergyItem(name, tensor, kind, Cost.exact(energy.energy_pj, "published"))
+        # tables without an entry for leakage give 0, which does not mean that nothing leaks
         leakage = Cost.exact(level.leak_pj, "published") if level.leak_pj else UNKNOWN
         yield EnergyItem(name, "leakage", LEAKAGE, leakage)
     compute = Cost.exact(computes.energy_pj, "published")
@@ -205,7 +218,7 @@ def _summarize(
         format_computes_name(evaluation): computes.energy_pj,
         **{name: picojoules.energy_pj for name, picojoules in levels.items()},
     }
-    shares["total"] = energy
+    shares["total"] = energy  # all of these in pJ for the whole run
     mapping = NamedMapping.from_batch(evaluation.mappings, 0)
     design = evaluation.design
     moved_bytes = sum(picojoules.moved_bytes for picojoules in _count_traffic(evaluation, levels).values())
@@ -227,11 +240,12 @@ def _summarize(
 
 
 def format_computes_name(evaluation: Evaluation) -> str:
-    """Return the name of the compute unit."""
+    """Return the name of the compute unit, under which computes appear beside the levels."""
     return evaluation.design.architecture.compute.name
 
 
 def _describe_computes(evaluation: Evaluation) -> level_parts.Computes:
+    """Return the computes of the first mapping; actual, gated and skipped computes are expected values."""
     computes = evaluation.counts.computes
     return level_parts.Computes(
         algorithmic=float(evaluation.traffic.computes[0]),
@@ -287,7 +301,7 @@ def _describe_config(case: Case, evaluation: Evaluation) -> dict[str, Any]:
 def _count_traffic(
     evaluation: Evaluation, levels: Mapping[str, level_parts.StorageLevel]
 ) -> dict[str, parts.TensorTraffic]:
-    """Return the bytes of each tensor at an instance of the outermost level, with metadata."""
+    """Return the bytes of each tensor at one instance of the outermost level, with metadata, rounded up."""
     level, cost = evaluation.design.architecture.levels[0], evaluation.cost.levels[0]
     names = [tensor.name for tensor in evaluation.design.problem.tensors]
     return {
@@ -315,7 +329,10 @@ def describe_tiles(evaluation: Evaluation) -> list[str]:
 
 
 def find_limits(evaluation: Evaluation) -> dict[str, float]:
-    """Return the cycles of the computes, and of the bandwidth of each level, in decreasing order."""
+    """Return the cycles of the computes, and of the bandwidth of each level, in decreasing order.
+
+    A level without a limit of bandwidth has 0 cycles. The cycles are of the first mapping.
+    """
     cycle_limits = {format_computes_name(evaluation): float(evaluation.cost.compute_cycles[0])}
     for level, level_cost in zip(evaluation.design.architecture.levels, evaluation.cost.levels, strict=True):
         if level.stores:
@@ -326,7 +343,7 @@ def find_limits(evaluation: Evaluation) -> dict[str, float]:
 def describe_bottleneck(evaluation: Evaluation) -> str:
     """Describe the limit of the cycles, the next slowest limit, and the unlimited bandwidths."""
     levels, cycle_limits = evaluation.design.architecture.levels, find_limits(evaluation)
-    slowest, second, *_ = cycle_limits
+    slowest, second, *_ = cycle_limits  # at least two: the computes, and one level that stores
     if cycle_limits[slowest] <= 0:
         return "nothing takes a cycle"
     subject = "the computes" if slowest == format_computes_name(evaluation) else "the bandwidth of " + slowest

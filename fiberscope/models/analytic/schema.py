@@ -18,7 +18,7 @@ TAG = "!"  # key under which a node's tag is stored
 
 
 class Section(BaseModel):
-    """A mapping with known keys."""
+    """A mapping with known keys; a field ``class_`` stands for ``class``, which is a keyword of Python."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, alias_generator=lambda name: name.removesuffix("_")
@@ -29,7 +29,7 @@ def parse_number(value: object) -> object:
     """Return the number of a value or of its text; as in the public tools, quotes do not matter.
 
     Raises:
-        ValueError: the value is not a number.
+        ValueError: the value is not a number, or has a leading 0 and a digit 8 or 9.
     """
     if isinstance(value, str):
         if re.fullmatch(r"[-+]?0\d*[89]\d*", value):
@@ -42,8 +42,13 @@ _BASES = {"0x": 16, "0b": 2}
 
 
 def parse_yaml11_number(text: str) -> object:
-    """Return the number of a YAML 1.1 scalar, in which a leading 0 means octal, or else the text."""
+    """Return the number of a YAML 1.1 scalar, or else the text.
+
+    A leading 0 means octal, 0x hexadecimal, 0b binary. Integers may have underscores. Infinity and NaN are no
+    numbers here.
+    """
     digits = text.lstrip("+-").replace("_", "")
+    # ``int`` accepts the prefixes 0x and 0b for their bases, and the leading 0 for base 8
     base = _BASES.get(digits[:2].lower(), 8 if re.fullmatch(r"0\d+", digits) else 10)
     with suppress(ValueError):
         return int(text.replace("_", ""), base)
@@ -67,12 +72,14 @@ def _parse_truth(value: object) -> object:
     return _TRUTHS.get(str(value).lower(), value) if isinstance(value, str | int) else value
 
 
+# a double counts exactly up to 2**53
 Count = Annotated[int, BeforeValidator(parse_number), Field(ge=1, le=2**53)]
 Size = Annotated[int, BeforeValidator(parse_number), Field(ge=0, le=2**53)]
 Bits = Annotated[int, BeforeValidator(parse_number), Field(ge=0, le=2**20)]
 Positive = Annotated[float, BeforeValidator(parse_number), Field(gt=0, le=1e300, allow_inf_nan=False)]
 Share = Annotated[float, BeforeValidator(parse_number), Field(ge=0, le=1)]
 Truth = Annotated[bool, BeforeValidator(_parse_truth)]
+# both spellings: ``source`` converts hyphens in keys, and not in values
 Order = Literal["inner-to-outer", "outer-to-inner", "inner_to_outer", "outer_to_inner"]
 Version = Annotated[float | str | None, Field(default=None)]
 
@@ -118,7 +125,10 @@ class MeshSchema(Section):
 
 
 class AttributesSchema(Section):
-    """Attributes of any component; unknown attributes may be the energy estimator's, and become a note."""
+    """Attributes of any component; unknown attributes may be the energy estimator's, and become a note.
+
+    Attributes of type ``Any`` occur in public files; the model accepts and ignores them.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -302,7 +312,7 @@ class TablesSchema(Section):
 
 
 class FileSchema(Section):
-    """A whole file, with any of the sections."""
+    """A whole file, with any of the sections; sections of type ``Any`` are accepted and ignored."""
 
     architecture: NodeSchema | None = None
     problem: ProblemSchema | None = None

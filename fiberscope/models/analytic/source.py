@@ -32,7 +32,7 @@ CONSTRAINTS: Final = (
     "extra_mapping_constraints",
 )
 SECTIONS: Final = ("architecture", "problem", "mapping", "ERT", "sparse_optimizations", *CONSTRAINTS)
-_OLD = re.compile(r"[a-z]+(-[a-zA-Z]+)+")
+_OLD = re.compile(r"[a-z]+(-[a-zA-Z]+)+")  # keys of version 0.3, as ``data-spaces``
 _STANDARD = "tag:yaml.org,2002:"
 _ALIKE = 0.85  # similarity above which a name is probably a misspelt attribute
 
@@ -99,9 +99,11 @@ class Inputs:
 def read_files(paths: Sequence[Path]) -> Inputs:
     """Read the sections of one or more files; each section may be in one file only.
 
+    An empty list counts as no section. The names of data files are relative to the folder of the first file.
+
     Raises:
-        ConfigurationError: a file cannot be read, or has an unknown key; the message is one line with the
-            location.
+        ConfigurationError: a file cannot be read, has an unknown key, or has a section of another file; the
+            message is one line with the location.
     """
     inputs = Inputs([str(path) for path in paths], paths[0].parent)
     for path in paths:
@@ -126,7 +128,9 @@ def _document(path: Path, inputs: Inputs) -> Document:
     text = read_text(path, name)
     with yaml_errors(name):
         node = compose(text)
+        # the nodes change in place, so the locations of the document remain those of the file
         hyphened, octals = _Spellings(name).read(node)
+        # references (``${...}``) stay texts
         document = Document.from_nodes(node, name, lambda value, _complain: value)
     if hyphened:
         inputs.notes.append(f"{name}: spelt as version 0.3 has it ({', '.join(hyphened[:3])}); read as 0.4")
@@ -149,6 +153,7 @@ def _find_unused_attributes(node: NodeSchema | None, name: str) -> Iterator[str]
 
 
 def _find_nodes(node: NodeSchema | None) -> Iterator[NodeSchema]:
+    """Yield a node and all nodes below it."""
     if node is not None:
         yield node
         for child in (*node.nodes, *node.local, *node.subtree):
@@ -158,8 +163,8 @@ def _find_nodes(node: NodeSchema | None) -> Iterator[NodeSchema]:
 class _Spellings:
     """Conversion of a file to the spelling of version 0.4 and YAML 1.2, in place.
 
-    Hyphens in keys become underscores, and tags become entries. Numbers with a leading 0 become texts, which
-    are read as in YAML 1.1.
+    Hyphens in keys become underscores, but not hyphens in values. Tags of mappings become entries. Numbers
+    with a leading 0 become texts, which the schema reads as in YAML 1.1.
     """
 
     def __init__(self, name: str) -> None:
@@ -174,6 +179,7 @@ class _Spellings:
         return sorted(self.hyphened), sorted(self.octals)
 
     def _respell_node(self, node: yaml.Node) -> None:
+        """Convert a node and all nodes below it; refuse unknown tags."""
         if isinstance(node, yaml.MappingNode):
             self._respell_mapping(node)
             return
@@ -182,7 +188,7 @@ class _Spellings:
             for entry in node.value:
                 self._respell_node(entry)
         elif isinstance(node, yaml.ScalarNode) and re.fullmatch(r"[-+]?0[\d_]+", str(node.value)):
-            node.tag = f"{_STANDARD}str"
+            node.tag = f"{_STANDARD}str"  # YAML 1.2 would read a decimal number
             if parse_yaml11_number(str(node.value)) != node.value:
                 self.octals.add(str(node.value))
 
@@ -196,6 +202,7 @@ class _Spellings:
 
 
 def _check_tag(node: yaml.Node, name: str) -> None:
+    """Refuse a tag that is neither of YAML nor of the architecture's nodes."""
     tag = str(node.tag)
     if tag.startswith(_STANDARD):
         return
@@ -212,5 +219,6 @@ def _keep_tag(node: yaml.MappingNode, name: str) -> None:
     if not tag.startswith(_STANDARD):
         marks = (node.start_mark, node.start_mark)
         key = yaml.ScalarNode(f"{_STANDARD}str", TAG, *marks)
+        # the tag's place in the file, for messages about the entry
         node.value.insert(0, (key, yaml.ScalarNode(f"{_STANDARD}str", tag, *marks)))
         node.tag = f"{_STANDARD}map"

@@ -27,7 +27,8 @@ class Loop:
     Args:
         name: name of the loop in the specification.
         dimension: the unpartitioned rank.
-        bound: number of iterations.
+        bound: number of iterations in a full piece of the enclosing loop over the dimension; a piece that the
+            end of the rank cuts has fewer.
         is_spatial: whether the loop is spatial: its iterations run on parallel instances.
     """
 
@@ -74,7 +75,7 @@ class SpecifiedNest:
 
     @property
     def reduced_rank(self) -> str:
-        """Return the reduced rank."""
+        """Return the rank over which products are summed: the rank of both operands that the output lacks."""
         return next(rank for rank in self.tensors[self.operands[0]] if rank not in self.tensors[self.output])
 
     def free_rank(self, operand: str) -> str:
@@ -86,7 +87,10 @@ class SpecifiedNest:
         return self.dimensions.index(loop.dimension)
 
     def dimension_bound(self, dimension: str) -> int:
-        """Return the product of the bounds of a dimension's loops."""
+        """Return the product of the bounds of a dimension's loops.
+
+        The product exceeds the shape of the rank if the pieces do not divide the shape.
+        """
         return prod(loop.bound for loop in self.loops if loop.dimension == dimension)
 
     def describe_bounds(self) -> str:
@@ -111,12 +115,16 @@ class SpecifiedNest:
         )
 
     def format(self, name: str) -> Format:
-        """Return the format of a tensor in memory, which counts for all levels."""
+        """Return the format of a tensor's first storage binding, which counts for all levels."""
         binding = next(binding for binding in self.einsum.bindings.storage if binding.tensor == name)
         return self.specification.tensors[name].formats[binding.format]
 
     def leaders(self, level: int, configuration: Configuration) -> tuple[str, ...]:
-        """Return the operands that skip the other operand, from the intersectors at the level's loops."""
+        """Return the operands that skip the other operand, from the intersectors at the level's loops.
+
+        At a leader-follower intersector, only the leader skips the other operand. At the other types, each
+        operand skips the other operand.
+        """
         names = {loop.name for loop in self.loops_of(level)}
         leaders: set[str] = set()
         for intersector in self.einsum.bindings.intersectors:
@@ -128,6 +136,10 @@ class SpecifiedNest:
 
 def read_nest(specification: Specification, shapes: Mapping[str, int]) -> SpecifiedNest:
     """Return the nest of a specification on tensors with given shapes of ranks.
+
+    Args:
+        specification: the machine's specification, with bindings.
+        shapes: the shape of each unpartitioned rank of the Einsum, by name.
 
     Raises:
         InputError: the specification is not a nest: it has several Einsums, another expression than a product
@@ -154,7 +166,7 @@ def _make_refusal(specification: Specification, reason: str) -> InputError:
 
 
 def _find_operands(specification: Specification, einsum: Einsum) -> tuple[str, str]:
-    """Return the two factors."""
+    """Return the two factors; refuse an equation that is no product of two matrices."""
     equation = einsum.equation
     if isinstance(equation, Equation) and isinstance(equation.expression, Operation):
         factors, ranks = equation.expression.operands, len(equation.output.ranks)
@@ -175,6 +187,7 @@ def _is_matrix_product(equation: Equation, a: Access, b: Access) -> bool:
 
 def _list_loops(specification: Specification, einsum: Einsum, shapes: Mapping[str, int]) -> Iterator[Loop]:
     """Yield the loops with their bounds, outermost first."""
+    # by name of a loop: its dimension and its bound; an unpartitioned rank is its own only loop
     extents = {rank: (rank, shapes[rank]) for rank in einsum.ranks}
     for partition in einsum.partitioning:
         if not isinstance(partition, Split) or not all(
@@ -191,7 +204,11 @@ def _list_loops(specification: Specification, einsum: Einsum, shapes: Mapping[st
 
 
 def _compute_bounds(specification: Specification, split: Split, shape: int) -> list[int]:
-    """Return the bounds of the pieces of a rank, outermost first; a piece ends at the end of the rank."""
+    """Return the bounds of the pieces of a rank, outermost first; a piece ends at the end of the rank.
+
+    Raises:
+        InputError: a size is no multiple of the next size, or a directive gives a number of ways, not a size.
+    """
     sizes = [
         directive.size
         for directive in split.directives
@@ -201,6 +218,7 @@ def _compute_bounds(specification: Specification, split: Split, shape: int) -> l
         raise _make_refusal(
             specification, f"the pieces of {split.rank} are no multiples of each other: {sizes}"
         )
+    # the outermost pieces divide the whole shape, the innermost loop visits single coordinates
     return [-(-min(outer, shape) // inner) for outer, inner in pairwise([shape, *sizes, 1])]
 
 
@@ -215,9 +233,11 @@ def _list_levels(
         kind = components[binding.component].kind
         if kind == "Cache":
             raise _make_refusal(specification, f"no loop determines what its cache {binding.component} holds")
+        # a loop that evicts data is outside of the level, so the level is one loop deeper; root is no loop
         depth = names.index(binding.evict_on) + 1 if binding.evict_on in names else 0
         depths[binding.component] = max(depth, depths.get(binding.component, 0))
     levels = sorted(depths, key=depths.__getitem__)
+    # two levels at one depth would be side by side, and not nested
     if not levels or components[levels[0]].kind != "DRAM" or len(set(depths.values())) < len(depths):
         raise _make_refusal(specification, "it needs a memory, and buffers inside of different loops")
     return tuple(levels), tuple(depths[name] for name in levels)
@@ -226,7 +246,7 @@ def _list_levels(
 def _check_loops(nest: SpecifiedNest, level: int) -> None:
     """Check that the loops of a level are of different dimensions, with spatial loops innermost."""
     loops, name = nest.loops_of(level), nest.levels[level]
-    is_spatial = [loop.is_spatial for loop in loops]
+    is_spatial = [loop.is_spatial for loop in loops]  # sorted if the spatial loops are last, i.e. innermost
     if len({loop.dimension for loop in loops}) < len(loops) or is_spatial != sorted(is_spatial):
         loop_names = ", ".join(loop.name for loop in loops)
         raise _make_refusal(
@@ -235,7 +255,11 @@ def _check_loops(nest: SpecifiedNest, level: int) -> None:
 
 
 def _check_eviction(nest: SpecifiedNest, level: int) -> None:
-    """Check that the innermost moving loop outside of a level evicts each tensor."""
+    """Check that the innermost moving loop outside of a level evicts each tensor.
+
+    A nest holds a tile while the loops outside do not move the tile. A buffer that evicts at another loop
+    holds the data for a shorter or a longer time than the nest.
+    """
     outside = nest.loops[: nest.depths[level]]
     for name in sorted(nest.level_tensors[level]):
         moving = [loop.name for loop in outside if loop.dimension in nest.tensors[name]]

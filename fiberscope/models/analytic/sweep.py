@@ -17,6 +17,7 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# models that a shape and a density determine
 MODELS = {"hypergeometric": Uniform, "fixed_structured": FixedStructured}
 
 
@@ -38,14 +39,20 @@ class Point:
 
 @dataclass(frozen=True)
 class DensitySweep:
-    """A mapping at several densities of one tensor."""
+    """A mapping at several densities of one tensor.
+
+    Args:
+        case: name of the case.
+        tensor: name of the tensor whose density varies.
+        points: a point for each density, in the order of the request.
+    """
 
     case: str
     tensor: str
     points: tuple[Point, ...]
 
     def table(self) -> Table:
-        """Return a table with a row for each density."""
+        """Return a table with a row for each density; an invalid mapping has its fault in place of costs."""
         table = Table(f"{self.case} by the density of {self.tensor}", ("Density", "Cycles", "Energy, pJ"))
         for point in self.points:
             if point.cycles is None or point.energy_pj is None:
@@ -55,7 +62,7 @@ class DensitySweep:
         return table
 
     def figure(self) -> Figure:
-        """Draw cycles and energy over the density.
+        """Draw cycles and energy over the density, on logarithmic axes, for valid mappings only.
 
         Raises:
             InputError: matplotlib is missing.
@@ -85,18 +92,19 @@ def density_sweep(
     distribution: str = "hypergeometric",
     settings: Mapping[str, object] | None = None,
 ) -> DensitySweep:
-    """Evaluate a mapping at several densities of a tensor.
+    """Evaluate a mapping at several densities of a tensor; the other tensors keep their densities.
 
     Args:
         paths: files, or the name of a design that ships, as for ``fiberscope.analyze``; not a machine and its
             operands.
         tensor: name of the tensor.
         densities: from 0 to 1.
-        distribution: ``hypergeometric`` or ``fixed_structured``.
+        distribution: ``hypergeometric`` or ``fixed_structured``; it replaces the tensor's own density model.
         settings: options of the model.
 
     Raises:
-        ConfigurationError, InputError: an input is invalid, or there is no mapping.
+        ConfigurationError, InputError: an input is invalid, there is no mapping, no such tensor or no such
+            distribution, or a density is not from 0 to 1.
     """
     case = read_case(paths, settings)
     problem = case.design.problem
@@ -108,6 +116,7 @@ def density_sweep(
     number, mappings = names.index(tensor), case.loops.batch()
 
     def points() -> Iterator[Point]:
+        """Yield the cost at each density, in order."""
         traffic = None
         for density in densities:
             if not 0.0 <= density <= 1.0:
@@ -116,7 +125,7 @@ def density_sweep(
             models[number] = MODELS[distribution](problem.shape(number), density)
             design = replace(case.design, problem=replace(problem, densities=tuple(models)))
             evaluation = evaluate_many(design, mappings, traffic)
-            traffic = evaluation.traffic
+            traffic = evaluation.traffic  # dense traffic does not depend on the density: computed once
             if evaluation.valid[0]:
                 yield Point(density, int(evaluation.cycles[0]), float(evaluation.energy_pj[0]))
             else:
