@@ -24,8 +24,8 @@ from fiberscope.models.trace.storage_format import Format, RankFormat
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import operators_of
 
-_ROOT = "root"
-_KEYS = {
+_ROOT = "root"  # as ``evict-on``: no loop evicts
+_KEYS = {  # keys of a binding, by class of the component; those in ``_OPTIONAL`` may be missing
     "DRAM": ("tensor", "rank", "type", "format"),
     "Cache": ("tensor", "rank", "type", "format"),
     "Buffet": ("tensor", "rank", "type", "format", "evict_on", "style"),
@@ -152,12 +152,14 @@ class BindingReader:
                 message = f"a binding of a {component.kind} has no {aliases[name]}"
                 nearest_key = nearest(aliases[name], [aliases[key] for key in expected])
                 raise self.document.error((*path, aliases[name]), f"{message}; {nearest_key}", key=True)
+        # an eager binding moves entries of all kinds, so the kind may be missing
         optional = (*_OPTIONAL, "type") if binding.style == "eager" else _OPTIONAL
         for name in expected:
             if name not in optional and getattr(binding, name) is None:
                 raise self.document.error(path, f"a binding of a {component.kind} needs {aliases[name]}")
 
     def _bind(self, component: Component, schema: BindingSchema, collected: _Collected, path: Path) -> None:
+        """Check a binding, whose keys are checked before, and collect it by the class of its component."""
         if component.kind in ("DRAM", "Cache", "Buffet"):
             collected.storage += self._read_storage(component, schema, path)
         elif component.kind == "Intersector":
@@ -166,7 +168,7 @@ class BindingReader:
             collected.mergers.append(self._read_merger(component, schema, path))
         elif component.kind == "Compute":
             collected.compute.append(self._compute(component, str(schema.op), path))
-        else:
+        else:  # a sequencer
             self._check_loop(str(schema.rank), (*path, "rank"))
             collected.sequencers.append(SequencerBinding(component.name, str(schema.rank)))
 
@@ -232,11 +234,12 @@ class BindingReader:
             )
             raise self.document.error((*path, "type"), message)
         bits = rank_format.entry_bits(kind)
-        if component.kind != "DRAM" and bits > component.width:
+        if component.kind != "DRAM" and bits > component.width:  # a DRAM has no lines
             message = f"a line of {component.name} has {component.width} bits"
             raise self.document.error(path, f"{message}, and {kind} of {rank} needs {bits}")
 
     def _check_loop(self, rank: str, path: Path, extra_ranks: Iterable[str] = ()) -> None:
+        """Check that a rank is a loop of the Einsum, or one of ``extra_ranks``."""
         ranks = (*self.einsum.loop_order, *extra_ranks)
         if rank not in ranks:
             message = f"{self.einsum.name} has no loop {rank}; {nearest(rank, ranks)}"
@@ -259,6 +262,7 @@ class BindingReader:
         return IntersectorBinding(component.name, str(schema.rank), schema.leader)
 
     def _read_merger(self, component: Component, schema: BindingSchema, path: Path) -> MergerBinding:
+        """Return the binding of a merger; its two orders differ, and are of the same distinct ranks."""
         tensor = self._read_tensor(schema, path)
         initial, final = tuple(schema.init_ranks or ()), tuple(schema.final_ranks or ())
         if sorted(initial) != sorted(final) or len(set(initial)) < len(initial):
@@ -289,6 +293,7 @@ class BindingReader:
             raise self.document.error((*path, "final-ranks"), message)
 
     def _compute(self, component: Component, operation: str, path: Path) -> ComputeBinding:
+        """Return the binding of a compute unit to an operation that the unit and the Einsum have."""
         if operation not in component.operations:
             message = f"{component.name} does no {operation}; {nearest(operation, component.operations)}"
             raise self.document.error((*path, "op"), message)

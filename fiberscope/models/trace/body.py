@@ -127,7 +127,7 @@ class Body:  # C: final
         self.modes, self.counters = np.array(modes, np.int64), np.array(counters, np.int64)
         self.operands = len(inputs) + len(constants)
         self.values = np.array([0.0] * len(inputs) + [*constants] + [0.0] * len(operations), np.float64)
-        self.present = np.ones(len(self.values), np.uint8)
+        self.present = np.ones(len(self.values), np.uint8)  # constants remain present
         self.is_needed = np.zeros(len(self.values), np.uint8)
         self.counts = np.zeros(counter_count, np.int64)
         self.target = target
@@ -142,6 +142,7 @@ class Body:  # C: final
             self.present[number] = cursor.present
         for step in range(len(self.operations)):
             self._compute(step)
+        # the last register: the result of the last operation, or without operations the only input
         result = len(self.values) - 1
         if self.present[result]:
             self._count()
@@ -152,6 +153,7 @@ class Body:  # C: final
         """Count the operations that the result needs, from the last to the first."""
         self.is_needed[:] = 0
         self.is_needed[len(self.is_needed) - 1] = 1
+        # an operation comes after its operands, so backwards every need is known before its operation
         for step in range(len(self.operations) - 1, -1, -1):
             register = self.operands + step
             if self.is_needed[register] and self.present[register]:
@@ -161,6 +163,7 @@ class Body:  # C: final
         return 0
 
     def _compute(self, step: int) -> int:
+        """Compute one operation, or set its register to absent, with the empty value of the output."""
         left, right = self.lefts[step], self.rights[step]
         if self.modes[step] == ALL:
             is_computed = self.present[left] and self.present[right]  # C: bint
@@ -176,6 +179,7 @@ class Body:  # C: final
     def _update(self, value: float) -> None:  # C: noexcept
         """Store the first value of an element, or accumulate a later value."""
         target = self.target
+        # a new element has the empty value; an earlier sum that became empty is no element either
         if self.reduction < 0 or target.value == target.empty:
             target.value = value
         else:

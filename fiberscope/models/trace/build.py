@@ -34,7 +34,8 @@ REPLACES = -1  # in place of an opcode: an update replaces the value of the outp
 class Nest:
     """A loop nest, ready for one run.
 
-    Attributes: ``inputs`` has the levels of each operand, ``output`` the levels of the output.
+    Attributes: ``inputs`` has the levels of each operand, ``output`` the levels of the output. A level is a
+    rank of a tensor in the nest.
 
     Args:
         plan: loops and partitions of the Einsum.
@@ -52,6 +53,7 @@ class Nest:
             plan.equation.expression, plan.einsum.operators, specification.functions, specification.symbols
         )
         self.state = NestState(len(plan.loops), sum(len(flat.ranks) for flat in plan.flattened.values()))
+        # loops append cursors of their own, so this list comes before them
         self.cursors = [level.cursor for levels in self.inputs for level in levels]
         self.leaders = {unit.rank: unit.leader for unit in plan.einsum.bindings.intersectors if unit.leader}
         self.loops = [_build_loop(self, depth) for depth in range(len(plan.loops))]
@@ -72,7 +74,7 @@ class Nest:
             output.fibers.attach(self.state)
         for levels in self.inputs:
             for level in levels:
-                if level.depth == NO_LOOP:
+                if level.depth == NO_LOOP:  # a constant coordinate: looked up once, before all loops
                     level.cursor.look_up(level.cursor.index())
         self._run_within([level for level in self.output if level.depth == NO_LOOP])
 
@@ -82,7 +84,7 @@ class Nest:
         for level in constant_levels:
             level.fibers.begin(fiber)
             level.fibers.open(level.index.constant)
-            fiber = level.fibers.child
+            fiber = level.fibers.child  # the fiber of the rank below
         if self.loops:
             self.loops[0].run()
         else:
@@ -118,7 +120,7 @@ def _build_loop(nest: Nest, depth: int) -> Loop:
     plan, name = nest.plan, nest.plan.loops[depth]
     for levels in nest.inputs:
         loop.lookups += [level.cursor for level in levels if level.depth == depth and not level.loops]
-    outer_rank: OutputRank | None = None
+    outer_rank: OutputRank | None = None  # the output's rank above, whose open element has the fiber
     for level in nest.output:
         if level.depth == depth and level.loops:
             loop.output, loop.outer_rank = level.fibers, outer_rank
@@ -132,19 +134,19 @@ def _build_loop(nest: Nest, depth: int) -> Loop:
             loop.component_shapes = [plan.shape(rank) for rank in flatten.ranks[1:]]
             loop.component_indices = [plan.locate(rank).index for rank in flatten.ranks]
     loop.outer_loop = find_window(plan, name)
-    if plan.leader(name) is None:
+    if plan.leader(name) is None:  # a ``PieceLoop`` finds the bounds of pieces by occupancy while it runs
         loop.piece_size = plan.piece_size(name)
     return loop
 
 
 def _make_loop(nest: Nest, depth: int) -> Loop:
-    """Return the loop class that the presence condition of the tensors needs, with its cursors."""
+    """Return a loop of the class that the presence condition of the tensors needs, with its cursors."""
     plan, name = nest.plan, nest.plan.loops[depth]
     leader = plan.leader(name)
     cursors: list[Cursor] = []
     are_followers: list[bool] = []
     names: list[str] = []
-    numbers = iter(range(len(nest.operands)))
+    numbers = iter(range(len(nest.operands)))  # ``compile_condition`` reads accesses in the operands' order
 
     def number_of(access: Access) -> int | None:
         """Return the index of the cursor of the next tensor; None if the tensor has no rank in the loop."""
@@ -158,6 +160,7 @@ def _make_loop(nest: Nest, depth: int) -> Loop:
         return len(cursors) - 1
 
     def add_everywhere() -> int:
+        """Add a cursor for an expression with a value at every coordinate, and return its index."""
         cursors.append(nest.full_cursor(name))
 
         are_followers.append(leader is not None)
@@ -169,19 +172,20 @@ def _make_loop(nest: Nest, depth: int) -> Loop:
         leader_number = next(
             number for number, tensor in enumerate(names) if tensor == leader and not are_followers[number]
         )
-        terms, order = _move_to_front(terms, leader_number)
+        terms, order = _move_to_front(terms, leader_number)  # ``PieceLoop`` takes the first cursor as leader
         return PieceLoop(
             depth, [cursors[n] for n in order], nest.state, terms, [are_followers[n] for n in order]
         )
-    if terms is None:
+    if terms is None:  # no tensor has a rank here: the body runs at every coordinate
         return Scan(depth, [nest.full_cursor(name)], nest.state)
     if len(terms) == 1:
         return Scan(depth, cursors, nest.state)
     first_tensor = nest.leaders.get(name)
+    # a leader can skip the other tensors only if the body needs all of them
     if first_tensor in names and all(code >= 0 or code == BOTH for code in terms):
         order = _move_to_front(terms, names.index(first_tensor))[1]
         return LeaderFollower(depth, [cursors[n] for n in order], nest.state)
-    if terms == [0, 1, BOTH]:
+    if terms == [0, 1, BOTH]:  # a faster special case of ``Coiteration``
         return Intersection(depth, cursors, nest.state)
     return Coiteration(depth, cursors, nest.state, terms)
 
@@ -198,6 +202,7 @@ def _find_level(nest: Nest, levels: Sequence[InputLevel], depth: int, loop: str)
     for number, level in enumerate(levels):
         if level.loops and level.depth == depth:
             return level
+        # a follower takes part in the loop over pieces, outside of its own loop, once its fiber is known
         are_followers = level.follows and nest.plan.base(level.name) == nest.plan.base(loop)
         if are_followers and level.depth > depth and (number == 0 or levels[number - 1].depth < depth):
             return level
@@ -205,6 +210,7 @@ def _find_level(nest: Nest, levels: Sequence[InputLevel], depth: int, loop: str)
 
 
 def _build_body(nest: Nest) -> Body:
+    """Return the body: the program of the expression on the values of the tensors' last ranks."""
     program = nest.program
     value_cursors = [_make_value_cursor(nest, number) for number in range(len(nest.operands))]
     return Body(

@@ -85,6 +85,7 @@ class _Reader:
     document: Document
 
     def declared(self) -> dict[str, tuple[str, ...]]:
+        """Return the declared ranks of each tensor; ranks are in upper case, and distinct in a tensor."""
         for tensor, ranks in self.schema.declaration.items():
             path = ("einsum", "declaration", tensor)
             _refuse_names(self.document, path, [tensor], key=True)
@@ -97,6 +98,7 @@ class _Reader:
         return {tensor: tuple(ranks) for tensor, ranks in self.schema.declaration.items()}
 
     def shapes(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+        """Return the shapes of the section, whose ranks are declared or occur in an expression."""
         all_ranks = {rank for ranks in declared.values() for rank in ranks}
         all_ranks |= {
             rank for statement, _path in self._parse_expressions() for rank in _list_ranks(statement)
@@ -110,6 +112,7 @@ class _Reader:
         return dict(self.schema.shape)
 
     def functions(self) -> dict[str, Function]:
+        """Return the functions by name; a function may call earlier functions only, so none is recursive."""
         functions: dict[str, Function] = {}
         for signature, body in self.schema.functions.items():
             path = ("einsum", "functions", signature)
@@ -129,7 +132,8 @@ class _Reader:
         return Function(name, arguments, expression)
 
     def _check_body(self, function: Function, available: Mapping[str, Function], path: Path) -> None:
-        for access in accesses(function.body):
+        """Check that a body has no tensors, only its arguments and symbols, and calls available functions."""
+        for access in accesses(function.body):  # any tensor is an error
             raise self.document.error(
                 path, f"{function.name} reads tensor {access.tensor}; make it an argument"
             )
@@ -150,6 +154,7 @@ class _Reader:
     def statements(
         self, declared: Mapping[str, tuple[str, ...]], functions: Mapping[str, Function]
     ) -> dict[str, tuple[Statement, Path]]:
+        """Return the checked statements by name: the output, and for its second Einsum ``Z@2``."""
         statements: dict[str, tuple[Statement, Path]] = {}
         outputs: dict[str, int] = {}
         for statement, path in self._parse_expressions():
@@ -246,6 +251,7 @@ class _Reader:
     def operators(
         self, statements: Mapping[str, tuple[Statement, Path]], functions: Mapping[str, Function]
     ) -> dict[str, Mapping[str, str]]:
+        """Return the checked functions of ``*``, ``+`` and ``-`` by Einsum, with defaults."""
         for name, changes in self.schema.operators.items():
             path: Path = ("einsum", "operators", name)
             if name not in statements:
@@ -303,7 +309,7 @@ class _Reader:
         operators: Mapping[str, Mapping[str, str]],
         iteration: Iteration | None,
     ) -> dict[str, float]:
-        """Return the value that each tensor does not store; a target of ``carry`` has that of its source."""
+        """Return the value that each tensor does not store; ``carry`` passes it on, ``empty`` sets it."""
         for tensor in self.schema.empty:
             if tensor not in declared:
                 message = f"{tensor} is not declared; {nearest(tensor, declared)}"
@@ -372,14 +378,17 @@ def _find_arity(name: str, functions: Mapping[str, Function]) -> int | None:
 def _choose_empty_value(
     statement: Statement, operators: Mapping[str, str], values: Mapping[str, float]
 ) -> float:
-    """Return the value that an output does not store: the neutral value of a redefined ``+``, else 0."""
+    """Return the value that an output does not store.
+
+    The value is the neutral value of a redefined ``+``, or the value of a tensor that is copied, else 0.
+    """
     if isinstance(statement, Alias):
         return values[statement.source]
     redefined = BUILT_IN.get(operators["+"])
     if redefined is not None and operators["+"] != OPERATORS["+"] and _computes_sum(statement):
         return 0.0 if redefined.neutral is None else redefined.neutral
     source = statement.expression
-    while isinstance(source, Take):
+    while isinstance(source, Take):  # a take copies one of its operands
         source = source.operands[source.selected]
     return values[source.tensor] if isinstance(source, Access) else 0.0
 

@@ -25,7 +25,7 @@ class ActionTotal:
         component: name of the component.
         tensor: the tensor that a memory moves; empty for other components.
         action: name of the action in the table.
-        count: number of actions.
+        count: number of actions; of a memory, number of accesses, not of bits.
         energy: the energy of one action; None if the table has no entry.
     """
 
@@ -66,7 +66,7 @@ class Energy:
         costs: dict[tuple[str, str], Cost] = {}
         for total in self.totals:
             action = f"{total.action} {total.tensor}".rstrip() if total.energy else total.action
-            key = (total.component, action)
+            key = (total.component, action)  # the same in several Einsums: their energies add up
             source = total.energy.source if total.energy else ""
             picojoules = total.picojoules + (costs[key].lower if key in costs else 0.0)
             costs[key] = Cost.exact(picojoules, "published", source) if total.energy else UNKNOWN
@@ -117,20 +117,22 @@ def compute_energy(
     The actions are the accesses ``read`` and ``write`` of a memory, the operations of a compute unit, ``try``
     (a step) and ``success`` (a match) of an intersector, ``merge`` (a step) of a merger, and ``iterate`` (a
     body) of a sequencer. An access has the bits of the table's entry, else of a line, else one bit. The count
-    is rounded up for each tensor and Einsum.
+    of accesses is rounded up for each tensor, action and Einsum. Einsums without metrics are left out.
 
     Args:
         specification: the cascade; the machine of ``extensor-energy`` is ``extensor``.
         metrics: counts as ``Model.metrics`` returns them.
-        runs: the runs of the Einsums.
+        runs: the runs of the Einsums, of every round; their bodies are the matches of intersectors.
         table: energies of actions.
     """
     totals: list[ActionTotal] = []
     for einsum in specification.einsums:
         if einsum.name in metrics:
             components = specification.configurations[einsum.bindings.config].components
+            # an iterated cascade has a run of this Einsum for each round, and metrics summed over the rounds
             einsum_runs = [run for run in runs if run.prepared.einsum.name == einsum.name]
             for name, counts in metrics[einsum.name].items():
+                # the table names machines, and ``extensor-energy`` is a variant of the machine ``extensor``
                 lookup = _EnergyLookup(specification.name.partition("-")[0], components[name], table)
                 totals += lookup.totals(einsum.name, counts, _count_matches(einsum_runs, name))
     off_chip = {
@@ -166,11 +168,12 @@ class _EnergyLookup:
             entry = self.table.find(self.machine, self.component.name, self.component.kind, action)
             actions = count
             if self.component.kind in _MEMORIES:
+                # a DRAM has no lines: its width is 0
                 actions = -(-count // ((entry and entry.bits) or self.component.width or 1))
             yield ActionTotal(einsum, self.component.name, tensor, action, actions, entry)
 
     def _list_actions(self, counts: Mapping[str, Any], matches: int) -> Iterator[tuple[str, str, int]]:
-        """Yield tensor, action and count; the count of a memory is in bits."""
+        """Yield tensor, action and count; the count of a memory is in bits, the key ``time`` is no count."""
         counts = {name: count for name, count in counts.items() if name != "time"}
         for name, count in counts.items():
             if self.component.kind in _MEMORIES:

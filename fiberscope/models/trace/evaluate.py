@@ -71,6 +71,7 @@ def attach(nest: Nest, attachment: Attachment | BodyAttachment) -> None:
             continue
         for level in levels:
             if operand.format_names.get(level.name, level.name) == (attachment.root or attachment.rank):
+                # one recorder by coordinate decides for all recorders of the cursor
                 level.cursor.by_coordinate |= attachment.by_coordinate
                 if attachment.root is not None:
                     level.cursor.fiber_recorders.append(attachment.recorder)
@@ -165,7 +166,8 @@ class CascadeRun:
     Args:
         runs: the runs of the Einsums in their order, of every round.
         tensors: all tensors at the end, by name: inputs as they were given, outputs in their order of
-            storage. After an interrupt, outputs that the last round did not reach are those of the round
+            storage. Inputs that an iteration replaces are those of the last round, or of the round that would
+            follow. After an interrupt, outputs that the last round did not reach are those of the round
             before, or missing.
         rounds: number of complete executions of the cascade.
         interrupted: whether Ctrl-C ended the run early; ``runs`` then has the Einsums that ended.
@@ -235,7 +237,8 @@ class _Cascade:
     def _carry(self) -> bool:
         """Make results the inputs of the next round; return whether another round is due.
 
-        Another round is due if an input changes, or, with ``until_empty``, if that tensor has elements.
+        Another round is due if an input changes; with ``until_empty``, instead, if that tensor has elements.
+        The inputs are replaced even if no round is due.
         """
         iteration = self.specification.iteration
         assert iteration is not None
@@ -250,6 +253,7 @@ class _Cascade:
         return changed
 
     def _run_once(self) -> None:
+        """Run the Einsums once, in order; each result replaces the tensor of its name."""
         for einsum in self.specification.einsums:
             if isinstance(einsum.equation, Alias):
                 name, source = einsum.equation.output, einsum.equation.source
@@ -265,7 +269,7 @@ class _Cascade:
         plan = LoopPlan(einsum, rank_shapes(self.specification, einsum, self.tensors))
         access_list = accesses(einsum.computed.expression)
         operands = [rename_operand(self.specification, access, self.tensors) for access in access_list]
-        prepare(plan, operands)
+        prepare(plan, operands)  # partitions the trees, which the nest then reads
         nest = Nest(plan, operands, self.specification)
         prepared = _prepare(einsum, nest)
         for attachment in self.observer(prepared):
@@ -274,9 +278,11 @@ class _Cascade:
         declared = self.specification.tensors[einsum.output]
         result = build_tree(nest.output)
         stored = store_output(result, declared.rank_order)
+        # ``tensors`` still has the inputs of this Einsum, even of an output that the Einsum reads
         work = Computation(self.specification, einsum, self.tensors, plan.shapes)
         return EinsumRun(
             prepared,
+            # entry 0 of ``serials`` is for the root, not for a loop
             {name: int(nest.state.serials[depth + 1]) for depth, name in enumerate(plan.loops)},
             _count_operations(nest),
             nest.body.zero_sums,
@@ -339,7 +345,7 @@ def _have_same_elements(previous: FiberTree | None, current: FiberTree) -> bool:
     """Return whether two trees of one tensor have the same elements; a NaN equals another NaN."""
     if previous is None or previous.nonzeros != current.nonzeros:
         return False
-    previous = previous.swizzle(current.names)
+    previous = previous.swizzle(current.names)  # the input may be stored in another order of ranks
     return np.array_equal(previous.values, current.values, equal_nan=True) and all(
         np.array_equal(previous_column, column)
         for previous_column, column in zip(previous.columns(), current.columns(), strict=True)
@@ -354,6 +360,7 @@ def _prepare(einsum: Einsum, nest: Nest) -> Prepared:
 
 
 def _count_operations(nest: Nest) -> dict[str, int]:
+    """Return the operations by name; accumulations count as ``add``, whatever function ``+`` stands for."""
     counts = {name: int(count) for name, count in zip(nest.program.counters, nest.body.counts, strict=True)}
     if nest.body.adds:
         counts["add"] = counts.get("add", 0) + nest.body.adds

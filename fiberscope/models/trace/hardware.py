@@ -30,6 +30,7 @@ _CLASSES = {
     "Sequencer": _Class((), ("num_ranks",)),
 }
 _INTERSECTIONS = ("two-finger", "leader-follower", "skip-ahead")
+# the name of a level, with its number of instances: PE, PE[32] or PE[0..31]
 _LEVEL = re.compile(
     r"(?P<name>[A-Za-z_]\w*)(\[((?P<first>\d{1,9})\.\.(?P<last>\d{1,9})|(?P<count>\d{1,9}))\])?"
 )
@@ -38,7 +39,7 @@ _LEVEL = re.compile(
 def read_configuration(
     name: str, levels: Sequence[LevelSchema], document: Document, operations: Sequence[str]
 ) -> Configuration:
-    """Return a configuration of the architecture.
+    """Return a configuration of the architecture, with components in the order of the file, the root's first.
 
     Args:
         name: name of the configuration.
@@ -74,9 +75,17 @@ class _Reader:
     def level(
         self, level: LevelSchema, path: Path, above: tuple[str, ...], product: int
     ) -> Iterator[tuple[Component, Path]]:
-        """Yield the components of a level and of the levels below, with their places."""
+        """Yield the components of a level and of the levels below, with their places in the file.
+
+        Args:
+            level: the level.
+            path: the place of the level.
+            above: names of the levels above; empty for the root.
+            product: number of instances of the level above, in the whole machine.
+        """
         name, count = self._read_instances(level.name, (*path, "name"))
         for attribute, value in level.attributes:
+            # all components of a configuration have the clock of its root
             if value is not None and (attribute != "clock_frequency" or above):
                 message = (
                     f"a level has no {attribute}; the root has clock_frequency, components have the rest"
@@ -93,6 +102,7 @@ class _Reader:
             yield from self.level(inner_level, (*path, "subtree", position), branch, product * count)
 
     def _read_instances(self, text: str, path: Path) -> tuple[str, int]:
+        """Return the name and the number of instances of a level: 32 for ``PE[32]`` and ``PE[0..31]``."""
         match = _LEVEL.fullmatch(text)
         if match is None:
             raise self.document.error(path, f"level {text}: write it as PE, PE[32] or PE[0..31]")
@@ -116,7 +126,7 @@ class _Reader:
         attributes = schema.attributes
         values = {
             "bandwidth": attributes.bandwidth,
-            "width": attributes.width or 0,
+            "width": attributes.width or 0,  # 0: the class has no lines
             "depth": attributes.depth,
             "ways": attributes.ways,
             "replacement": attributes.replacement or "",
@@ -132,8 +142,9 @@ class _Reader:
         return Component(schema.name, kind, path_of_names, count, product, **values)  # type: ignore[arg-type]
 
     def _check_attributes(self, kind: str, schema: ComponentSchema, path: Path) -> None:
+        """Check that a component has the attributes of its class: no others, and all required attributes."""
         allowed = _CLASSES[kind]
-        names = schema.attributes.model_fields_set
+        names = schema.attributes.model_fields_set  # the attributes in the file, without defaults
         for attribute in names:
             if attribute not in (*allowed.required, *allowed.optional):
                 advice = nearest(attribute, (*allowed.required, *allowed.optional))

@@ -52,10 +52,12 @@ def list_levels(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
     """
     depths = [find_depth(plan, operand, name) for name in operand.ordered.names]
     loop_depths = [depth for depth in depths if depth < len(plan.loops)]
+    # blocks are loaded one after another: every rank needs a loop, and the outermost loop reads the root
     is_fed = len(loop_depths) == len(depths) and loop_depths[:1] == [0] and _can_load_blocks(operand)
     tree = operand.ordered.root if is_fed else operand.ordered.whole
     levels: list[InputLevel] = []
     scanned = find_scanned_ranks(plan, operand)
+    # not strict: ranks without a loop are last in the tree, and the nest does not know them
     for level_number, (name, depth) in enumerate(zip(tree.names, loop_depths, strict=False)):
         values = _select_values(tree, level_number) if level_number == len(loop_depths) - 1 else np.zeros(0)
         loops = scanned[name]
@@ -76,7 +78,8 @@ def list_levels(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
 def find_scanned_ranks(plan: LoopPlan, operand: Operand) -> dict[str, bool]:
     """Return for each rank that the nest knows, from the root, whether its loop iterates over the rank.
 
-    The other ranks are looked up in the body of the loop that determines their coordinate.
+    A loop iterates over one rank of a tensor; a second rank at the same depth, as in ``A[i, i]``, is looked
+    up. The other ranks are looked up in the body of the loop that determines their coordinate.
     """
     scanned: dict[str, bool] = {}
     depths = set[int]()
@@ -106,7 +109,7 @@ class BlockFeed:
 
     def __init__(self, blocks: Iterator[FiberTree], cursors: Sequence[Cursor]) -> None:
         self.blocks, self.cursors = blocks, cursors
-        self.roots = 0
+        self.roots = 0  # root elements in all blocks so far
 
     def load(self) -> int:
         """Load the next block; return the number of root elements up to the end of the block."""
@@ -138,6 +141,8 @@ def _find_moving_rank(plan: LoopPlan, index: Index) -> str | None:
     if not index.ranks:
         return None
     depths = {rank: plan.locate(rank).depth for rank in index.ranks}
+    # the loop of the rank that is known last can solve the index for its coordinate; two ranks known at once
+    # (parts of one flattened rank) leave the coordinate to a lookup
     innermost = max(index.ranks, key=lambda rank: depths[rank])
     is_only = list(depths.values()).count(depths[innermost]) == 1
     return innermost if is_only and plan.loop_of(innermost) == plan.lowest(innermost) else None
@@ -155,6 +160,7 @@ def _set_coordinates(plan: LoopPlan, operand: Operand, name: str, cursor: Cursor
         set_index(plan, cursor, Index(((name, 1),)), None)
     else:
         cursor.is_dense = _is_dense(plan, operand, name)
+        # pieces by shape begin at multiples of their size
         cursor.step = max(1, plan.piece_size(name))
         if cursor.is_dense or name in operand.followers:
             cursor.window = find_window(plan, name)
@@ -177,6 +183,7 @@ def set_index(plan: LoopPlan, cursor: Cursor, index: Index, mover: str | None) -
 
 
 def _is_dense(plan: LoopPlan, operand: Operand, name: str) -> bool:
+    """Return whether a loop visits every coordinate of a rank; never for pieces by occupancy."""
     names: Iterable[str] = (name, plan.base(name))
     return plan.leader(name) is None and any(rank in operand.uncompressed for rank in names)
 
@@ -190,12 +197,14 @@ def find_window(plan: LoopPlan, name: str) -> int:
     """
     loops = plan.piece_loops(plan.base(name))
     if name in plan.loops and plan.loops.index(name) in loops:
+        # the loop is over pieces itself: only the loops over larger pieces bound it
         loops = loops[: loops.index(plan.loops.index(name))]
     return loops[-1] if loops else NO_WINDOW
 
 
 def full_cursor(plan: LoopPlan, loop: str) -> Cursor:
     """Return a cursor that is present at every coordinate of a loop."""
+    # one fiber without elements; being dense, the cursor still visits every coordinate
     cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), plan.shape(loop))
     cursor.is_dense = True
     cursor.step = max(1, plan.piece_size(loop))
@@ -236,12 +245,14 @@ def build_output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -
     ranks = [rank for use in uses for rank in _list_tree_ranks(plan, use)]
     for flatten in plan.flattened.values():
         components = {rank.name: rank for rank, _ in ranks if rank.name in flatten.ranks}
-        if set(components) == set(flatten.ranks):
+        if set(components) == set(flatten.ranks):  # an output with only some of the parts keeps them apart
             flat = _flatten(plan.lowest(flatten.name), [components[name] for name in flatten.ranks])
             ranks = [(rank, index) for rank, index in ranks if rank.name not in components]
             ranks.append((flat, Index(((flat.name, 1),))))
     ranks_by_depth = [(_find_depth(plan, index), rank, index) for rank, index in ranks]
+    # a stable sort: ranks at the same depth stay in declared order
     ranks_by_depth.sort(key=lambda item: item[0])
+    # a scalar gets a rank without a name and with one coordinate, which ``build_tree`` removes
     return _make_levels(plan, ranks_by_depth or [(-1, Rank("", 1), Index(()))], empty)
 
 
@@ -254,9 +265,10 @@ def _list_tree_ranks(plan: LoopPlan, use: RankUse) -> list[tuple[Rank, Index]]:
     while name in plan.splits:
         split = plan.splits[name]
         for piece, directive in zip(split.names, split.directives, strict=False):
+            # a piece by occupancy has no coordinates of its own, a flattened piece has no loop
             if isinstance(directive, UniformShape) and piece in plan.loops:
                 ranks.append((Rank(piece, shape), Index(((piece, 1),))))
-        name = split.names[-1]
+        name = split.names[-1]  # may be split again
     return [*ranks, (Rank(name, shape, use.declared), Index(((name, 1),)))]
 
 
@@ -274,10 +286,13 @@ def _find_depth(plan: LoopPlan, index: Index) -> int:
 def _make_levels(
     plan: LoopPlan, ranks_by_depth: Sequence[tuple[int, Rank, Index]], empty: float
 ) -> list[OutputLevel]:
+    """Return the levels of an output from its ranks, each with its depth, rank and index, from the root."""
     levels: list[OutputLevel] = []
     rank_below: OutputRank | None = None
+    # from the last rank to the root, since a rank needs the rank below
     for number, (depth, rank, index) in reversed(list(enumerate(ranks_by_depth))):
         rank_below = OutputRank(rank.shape, rank_below, empty)
+        # one rank a loop takes the loop's coordinate; the body computes the coordinates of the others
         is_first = all(depth != earlier for earlier, _, _ in ranks_by_depth[:number])
         loops = is_first and depth >= 0 and index.rank == plan.loops[depth]
         levels.append(OutputLevel(rank, depth, index, loops, rank_below))
@@ -285,10 +300,14 @@ def _make_levels(
 
 
 def build_tree(levels: Sequence[OutputLevel]) -> FiberTree:
-    """Return the tree that the nest built; a scalar has no ranks, and may have no value."""
+    """Return the tree that the nest built; a scalar has no ranks, and may have no value.
+
+    The nest leaves fibers in the order of their creation, with gaps. The tree has fibers in order of
+    coordinates, without gaps.
+    """
     segments: list[Integers] = []
     coordinates: list[Integers] = []
-    fibers = np.zeros(1, np.int64)
+    fibers = np.zeros(1, np.int64)  # the fibers of the current rank in order; the root has fiber 0 alone
     positions: Integers | slice = fibers
     for level in levels:
         written = level.fibers
@@ -305,7 +324,7 @@ def build_tree(levels: Sequence[OutputLevel]) -> FiberTree:
 
 
 def _expand_positions(starts: Integers, lengths: Integers) -> Integers | slice:
-    """Return the places of the elements of fibers; a slice if the places are contiguous."""
+    """Return the places of the elements of fibers; a slice, which copies nothing, if they are contiguous."""
     filled = lengths > 0
     starts, lengths = starts[filled], lengths[filled]
     if len(starts) == 0:
@@ -313,7 +332,7 @@ def _expand_positions(starts: Integers, lengths: Integers) -> Integers | slice:
     ends = starts + lengths
     if np.array_equal(starts[1:], ends[:-1]):
         return slice(int(starts[0]), int(ends[-1]))
-    offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])  # of each fiber's first element in the result
     positions: Integers = np.arange(int(lengths.sum())) + np.repeat(starts - offsets, lengths)
     return positions
 
@@ -331,16 +350,18 @@ def store_output(tree: FiberTree, order: Sequence[str]) -> FiberTree:
     """
     if tree.ranks == ():
         return tree
+    # pieces and flattened ranks have no declared rank; without them, an exchange of ranks is enough
     if all(rank.tensor_rank for rank in tree.ranks):
         renamed = replace(tree, ranks=tuple(replace(rank, name=rank.tensor_rank) for rank in tree.ranks))
         return swizzle_blocks(renamed, order)
-    coordinates, values = tree.to_coo()
+    coordinates, values = tree.to_coo()  # by declared rank: pieces dropped, flattened ranks taken apart
     shapes = _list_shapes(tree.ranks)
     ordered = {rank: shapes[rank] for rank in order}
     return FiberTree.from_coo(ordered, [coordinates[rank] for rank in order], values)
 
 
 def _list_shapes(ranks: Sequence[Rank]) -> dict[str, int]:
+    """Return the shapes of the declared ranks by name, those of flattened ranks included."""
     shapes: dict[str, int] = {}
     for rank in ranks:
         if rank.parts:

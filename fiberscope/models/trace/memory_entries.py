@@ -41,6 +41,7 @@ def list_memory_entries(specification: Specification) -> list[MemoryEntry]:
     entries = []
     for einsum in specification.einsums:
         storage = einsum.bindings.storage
+        # an Einsum without bindings names no configuration
         memories = specification.configurations[einsum.bindings.config].memories if storage else ()
         buffered = {
             (binding.tensor, binding.rank, binding.kind)
@@ -61,11 +62,13 @@ def find_unmoved_tensors(
     """Return tensors, or parts of tensors, that do not move between memory and machine, with the reasons.
 
     Args:
+        specification: the cascade with its bindings.
         reason: returns why an entry does not move; an empty text if the entry moves.
 
     Returns:
-        Reasons by name: ``A`` for a whole tensor, ``A.M`` for a rank, ``A.M.coord`` for its coordinates; with
-        `` in Z`` if the Einsum Z does not move them and another Einsum does.
+        Reasons by name, sorted: ``A`` for a whole tensor, ``A.M`` for a rank, ``A.M.coord`` for its
+        coordinates. If several Einsums bind a tensor and only a part does not move, the name ends with
+        `` in Z``, for the Einsum Z.
     """
     entries = [(entry, reason(entry)) for entry in list_memory_entries(specification)]
     tensors = dict.fromkeys([*specification.inputs, *(einsum.output for einsum in specification.einsums)])
@@ -74,7 +77,7 @@ def find_unmoved_tensors(
         of_tensor = [(entry, reason) for entry, reason in entries if entry.tensor == tensor]
         einsums = dict.fromkeys(entry.einsum for entry, _reason in of_tensor)
         if of_tensor and all(reason for _entry, reason in of_tensor):
-            unmoved[tensor] = _join_reasons(of_tensor)
+            unmoved[tensor] = _join_reasons(of_tensor)  # no Einsum moves any entry of the tensor
             continue
         for einsum in einsums:
             of_einsum = [(entry, reason) for entry, reason in of_tensor if entry.einsum == einsum]
@@ -83,6 +86,7 @@ def find_unmoved_tensors(
                 f"{name}{suffix}": reason for name, reason in _find_largest_unmoved(tensor, of_einsum)
             }
     if any(configuration.memories for configuration in specification.configurations.values()):
+        # intermediate tensors may stay in the machine, but inputs and results should be bound to memory
         end_tensors = _find_inputs_and_results(specification)
         unmoved |= {
             name: UNBOUND for name in end_tensors if name not in {entry.tensor for entry, _reason in entries}
@@ -117,9 +121,10 @@ def _find_inputs_and_results(specification: Specification) -> list[str]:
 
 
 def count_least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) -> int:
-    """Return the bytes that any machine moves: each operand once, and each result once.
+    """Return a lower bound of the bytes that a machine moves: each operand once, and each result once.
 
-    Of several formats of a tensor that are bound to memory, the smallest counts.
+    Of several formats of a tensor that are bound to memory, the smallest counts. Headers of fibers and ranks
+    are not counted. The bytes of each tensor are rounded up.
 
     Args:
         specification: the specification; all entries bound to DRAM count, whether the machine moves them or
@@ -132,7 +137,7 @@ def count_least_bytes(specification: Specification, trees: Mapping[str, FiberTre
             continue
         formats, by_format = specification.tensors[name].formats, dict[str, set[tuple[str, str]]]()
         for entry in entries:
-            if entry.tensor == name:
+            if entry.tensor == name:  # a set: several Einsums may bind the same entries
                 by_format.setdefault(entry.format.name, set()).add((entry.rank, entry.kind))
         sizes = [
             _count_bits(trees[name], formats[format_name], kinds) for format_name, kinds in by_format.items()
@@ -144,9 +149,10 @@ def count_least_bytes(specification: Specification, trees: Mapping[str, FiberTre
 def _count_bits(tree: FiberTree, format: Format, kinds: Iterable[tuple[str, str]]) -> int:
     """Return the bits of entries of an unpartitioned tensor.
 
-    An outer piece of a rank (``K1``) counts the coordinates of the ranks above it only, which is a lower
-    bound.
+    A rank of kind U has an entry for each coordinate of its shape, other ranks for each element. An outer
+    piece of a rank (``K1``) counts the coordinates of the ranks above it only, which is a lower bound.
     """
+    # the format may name pieces of ranks, and the tree has the declared ranks only
     declared = {rank: _find_declared_rank(rank, tree.names) for rank in format.rank_order}
     order = list(dict.fromkeys(name for name in declared.values() if name))
     ordered = tree.swizzle([*order, *(name for name in tree.names if name not in order)])
@@ -154,8 +160,9 @@ def _count_bits(tree: FiberTree, format: Format, kinds: Iterable[tuple[str, str]
     for rank, kind in kinds:
         outer_ranks = format.rank_order[: format.rank_order.index(rank) + 1]
         depth = len({declared[name] for name in outer_ranks if declared[name]})
-        entries = 1
+        entries = 1  # of an outer piece at the root
         if declared[rank] and format.ranks[rank].kind == "U":
+            # a fiber for each segment, the whole shape in each fiber
             entries = (len(ordered.segments[depth - 1]) - 1) * ordered.ranks[depth - 1].shape
         elif depth:
             entries = len(ordered.coordinates[depth - 1])
@@ -164,5 +171,5 @@ def _count_bits(tree: FiberTree, format: Format, kinds: Iterable[tuple[str, str]
 
 
 def _find_declared_rank(rank: str, names: Iterable[str]) -> str:
-    """Return the declared rank with the coordinates of a rank or of its innermost piece (``K0``)."""
+    """Return the declared rank of a rank or of its innermost piece (``K0``); empty for outer pieces."""
     return next((name for name in names if rank in (name, f"{name}0")), "")

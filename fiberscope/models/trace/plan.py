@@ -30,7 +30,8 @@ class CoordinateSource:
 
     Args:
         depth: depth of the loop that determines the coordinate, 0 for the outermost.
-        index: index of the coordinate in ``NestState.point``.
+        index: index of the coordinate in ``NestState.point``: the depth, or for a part of a flattened rank an
+            index after those of all loops.
     """
 
     depth: int
@@ -78,9 +79,11 @@ def uses_of(access: Access, declared: tuple[str, ...]) -> tuple[RankUse, ...]:
 class LoopPlan:
     """The loops of an Einsum, and the loops that determine the coordinates of its ranks.
 
+    A piece is a rank that a split makes of a rank; the innermost piece has the rank's own coordinates.
+
     Args:
         einsum: an equation with its mapping.
-        shapes: the shapes of its ranks by name.
+        shapes: the shapes of its unpartitioned ranks by name, see ``rank_shapes``.
     """
 
     def __init__(self, einsum: Einsum, shapes: Mapping[str, int]) -> None:
@@ -91,7 +94,7 @@ class LoopPlan:
         self.flattened = {step.name: step for step in einsum.partitioning if isinstance(step, Flatten)}
         self.shapes = dict(shapes)
         for flatten in self.flattened.values():
-            self.shapes[flatten.name] = 1
+            self.shapes[flatten.name] = 1  # a pair of coordinates becomes the number c0 * shape1 + c1
             for rank in flatten.ranks:
                 self.shapes[flatten.name] *= self.shape(rank)
         self._component_indices: dict[str, int] = {}
@@ -100,7 +103,7 @@ class LoopPlan:
         """Return the unpartitioned rank of a piece; the rank itself if it is no piece."""
         for split in self.splits.values():
             if rank in split.names:
-                return self.base(split.rank)
+                return self.base(split.rank)  # a piece may be split again
         return rank
 
     def shape(self, rank: str) -> int:
@@ -117,7 +120,10 @@ class LoopPlan:
         return next((flat.name for flat in self.flattened.values() if rank in flat.ranks), None)
 
     def loop_of(self, rank: str) -> str | None:
-        """Return the loop that determines the coordinate of a rank, or None."""
+        """Return the loop that determines the coordinate of a rank; None if no loop does.
+
+        It is the loop of the rank's innermost piece, or of the flattened rank with this piece as a part.
+        """
         lowest = self.lowest(rank)
         holder = self.holder(lowest)
         if holder is not None:
@@ -132,6 +138,7 @@ class LoopPlan:
         loop = self.loop_of(rank)
         assert loop is not None, rank
         depth = self.loops.index(loop)
+        # otherwise the loop is over a flattened rank, and its body computes the coordinate of this part
         if self.lowest(rank) == loop:
             return CoordinateSource(depth, depth)
         return CoordinateSource(depth, self._find_component_index(self.lowest(rank)))
@@ -175,7 +182,7 @@ class LoopPlan:
     def leader(self, loop: str) -> str | None:
         """Return the tensor whose occupancy bounds the pieces of a loop; None without such a tensor."""
         for split in self.splits.values():
-            if loop in split.names[:-1]:
+            if loop in split.names[:-1]:  # the innermost piece has no directive: its loop is over coordinates
                 directive = split.directives[split.names.index(loop)]
                 return directive.leader if isinstance(directive, UniformOccupancy) else None
         return None
@@ -196,6 +203,7 @@ class LoopPlan:
         sizes = []
         for directive in split.directives:
             if isinstance(directive, UniformShape):
+                # ``shape`` is the size of the pieces that the next directive by shape divides
                 shape = directive.size or max(1, -(-shape // directive.ways))
             sizes.append(shape if isinstance(directive, UniformShape) else 0)
         return sizes
@@ -212,6 +220,7 @@ def rank_shapes(
 
     Args:
         specification: has the declared shapes.
+        einsum: an Einsum with an equation.
         tensors: fibertrees of the tensors that the Einsum reads, by name.
 
     Raises:
@@ -264,6 +273,8 @@ def _infer_shape(index: Index, size: int, shapes: dict[str, int]) -> None:
     factors = dict(index.terms)
     if factors[unknown[0]] < 0:
         return
+    # the largest s with factor * (s - 1) + other_reach <= size - 1, where other_reach is the largest value of
+    # the other terms
     other_reach = index.constant + sum(
         max(0, factor * (shapes[rank] - 1)) for rank, factor in index.terms if rank != unknown[0]
     )
@@ -278,6 +289,7 @@ def _find_output_shapes(
     for use in uses_of(equation.output, specification.tensors[equation.output.tensor].ranks):
         if not use.is_plain:
             reach = sum(max(0, factor * (shapes[rank] - 1)) for rank, factor in use.index.terms)
+            # without a declared shape, the output is just large enough for the largest index
             size = specification.shapes.get(use.declared, use.index.constant + reach + 1)
             shapes_of_output[f"{use.name} of the output"] = size
     return shapes_of_output

@@ -111,6 +111,7 @@ def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = 
 
 def _estimate_costs(modelled: ModelledRun, cycles: int, seconds: float) -> dict[str, Any]:
     chip = price_chip_parts(modelled.specification)
+    # the clock and the leakage of the parts; without counters, a part has all cycles of the run, none busy
     static = static_items(chip, RunActivity({}, {}, {}, cycles, seconds))
     energy = costs.energy_fields([*modelled.energy.items, *static], seconds)
     return {**energy, **costs.area_fields(area_items(chip))}
@@ -123,10 +124,10 @@ def _answer(modelled: ModelledRun) -> SparseTensor:
 
 
 def _describe_workload(modelled: ModelledRun) -> parts.Workload:
-    """Return the operands in the order of declaration; a second operand that equals the first is left out."""
+    """Return the operands in the order of declaration; of two equal operands, the second is left out."""
     workloads = [modelled.operands[name].workload for name in modelled.specification.inputs]
     first, *others = workloads
-    if [workload.digest for workload in others] == [first.digest]:
+    if [workload.digest for workload in others] == [first.digest]:  # two operands alike
         others = []
     return workload([first, *others], modelled.specification.inputs[: 1 + len(others)])
 
@@ -158,7 +159,7 @@ def _describe_config(modelled: ModelledRun) -> dict[str, Any]:
 
 
 def _convert_to_cycles(specification: Specification, seconds: float) -> int:
-    """Return the time in cycles of the fastest clock, rounded up."""
+    """Return the time in cycles of the fastest clock, rounded up; 0 without an architecture."""
     clocks = [architecture.clock_frequency for architecture in specification.configurations.values()]
     # without ``round``, an error of the product of floats could add a cycle
     return math.ceil(round(seconds * max(clocks, default=0.0), 6))
@@ -171,6 +172,7 @@ def _count_operations(modelled: ModelledRun) -> dict[str, int]:
         for name, count in run.operations.items():
             operation = _OPERATIONS.get(name, name)
             counts[operation] = counts.get(operation, 0) + count
+    # intersectors and mergers count only where they are bound; compute units are counted above, bound or not
     for name, components in _list_einsum_metrics(modelled.metrics).items():
         kinds = _list_component_kinds(modelled.specification, name)
         for component, component_counts in components.items():
@@ -182,7 +184,7 @@ def _count_operations(modelled: ModelledRun) -> dict[str, int]:
 
 
 def _list_einsum_metrics(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the metrics of each Einsum, by component."""
+    """Return the metrics of each Einsum, by component, without ``blocks`` and ``time`` of the whole run."""
     return {name: counts for name, counts in metrics.items() if isinstance(counts, Mapping)}
 
 
@@ -201,6 +203,7 @@ def _count_traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
     bits: dict[str, dict[str, int]] = {}
     for einsum, components in _list_einsum_metrics(modelled.metrics).items():
         kinds = _list_component_kinds(modelled.specification, einsum)
+        # the counts of a store are by tensor and direction, those of other components are numbers
         stores = [
             name for name in components if any(isinstance(v, Mapping) for v in components[name].values())
         ]
@@ -223,19 +226,24 @@ def _describe_cached(cached: CachedTraffic | None) -> parts.Cached | None:
 
 
 def _list_unmoved(modelled: ModelledRun) -> dict[str, str]:
-    """Return tensors and ranks with a binding to memory that no buffer loads, with the reason."""
+    """Return tensors and ranks with a binding to memory that no buffer loads, with the reason.
+
+    The result is empty after an interrupt, since tensors may not have moved yet.
+    """
     einsums = _list_einsum_metrics(modelled.metrics)
 
     def reason(entry: MemoryEntry) -> str:
         if not entry.is_buffered:
             return DRAM_ONLY
         moved_tensors = einsums.get(entry.einsum, {}).get(entry.memory, {})
+        # a buffered entry without traffic: the format has another order of ranks than the loops
         return "" if entry.tensor in moved_tensors else OTHER_ORDER
 
     return {} if modelled.outcome.interrupted else find_unmoved_tensors(modelled.specification, reason)
 
 
 def _build_product(modelled: ModelledRun) -> parts.Product | None:
+    """Return the shape and the nonzeros of the last output; None after an interrupt."""
     specification = modelled.specification
     output = specification.tensors[specification.einsums[-1].output]
     tree: FiberTree | None = modelled.outcome.tensors.get(output.name)
@@ -246,14 +254,17 @@ def _build_product(modelled: ModelledRun) -> parts.Product | None:
 
 
 def _summarize_verification(modelled: ModelledRun) -> parts.Verification:
-    """Return the worst comparison of all Einsums; the answer's comparison replaces missing ones."""
+    """Return the worst comparison of all Einsums; the answer's comparison replaces missing ones.
+
+    ``passed`` is None if no Einsum is wrong, but an Einsum was not compared or the run was interrupted.
+    """
     outcome, solved = modelled.outcome, modelled.solved
     checks = [run.verification for run in outcome.runs]
     references = dict.fromkeys(check.reference for check in checks)
     compared: list[Comparison] = [*checks]
     if solved is not None:
         references = {solved.reference: None, **references}
-        references.pop(UNCHECKED, None)
+        references.pop(UNCHECKED, None)  # the answer's comparison stands for the Einsums without one
         compared.append(solved.comparison)
     verified = verification(" and ".join(references), compared)
     unknown = outcome.wrong is None and (UNCHECKED in references or outcome.interrupted)
@@ -261,9 +272,10 @@ def _summarize_verification(modelled: ModelledRun) -> parts.Verification:
 
 
 def describe_bottleneck(metrics: Mapping[str, Any]) -> str:
-    """Describe the slowest component of each block, and its share of the time.
+    """Describe the slowest component of each block, and its share of the time of all blocks.
 
-    Blocks that take no time are left out; without others, the text is empty.
+    The Einsums of a block run at the same time, so a component's times in these Einsums add up. Blocks that
+    take no time are left out; without others, the text is empty.
     """
     phrases, einsums = [], _list_einsum_metrics(metrics)
     for block in metrics["blocks"]:
@@ -279,6 +291,7 @@ def describe_bottleneck(metrics: Mapping[str, Any]) -> str:
 
 
 def _describe_teaal(modelled: ModelledRun) -> parts.Teaal:
+    """Return the entries of the report that only cascades have: counts by Einsum, over all rounds."""
     return parts.Teaal(
         semantics=modelled.options.semantics,
         expressions=tuple(einsum.equation.text for einsum in modelled.specification.einsums),

@@ -29,11 +29,13 @@ def merge_steps(
         is_merged = np.repeat(lists > 1, lists)  # by list: a merge with one list left is done
         steps += int(is_merged.sum() + elements[is_merged].sum())
         width = radix or int(lists.max())
+        # the number of each list in its merge; ``width`` lists in a row become one list of the next round
         positions = np.arange(len(elements)) - np.repeat(segments[:-1], lists)
         segments = np.insert(np.cumsum(-(-lists // width)), 0, 0)
         list_numbers = np.repeat(segments[:-1], lists) + positions // width
         if sum_coordinates is not None:
             list_numbers, sum_coordinates = _find_distinct(np.repeat(list_numbers, elements), sum_coordinates)
+        # ``_find_distinct`` leaves an entry an element, which counts as 1; else each list has its elements
         weights = elements if sum_coordinates is None else None
         elements = np.bincount(list_numbers, weights, segments[len(lists)]).astype(np.int64)
     return steps
@@ -41,7 +43,7 @@ def merge_steps(
 
 def _find_distinct(lists: Integers, coordinates: Integers) -> tuple[Integers, Integers]:
     """Return the distinct elements by list and coordinate, in order."""
-    width = coordinates.max(initial=0) + 1
+    width = coordinates.max(initial=0) + 1  # keys sort by list, then by coordinate
     keys = np.unique(lists * width + coordinates)
     return keys // width, keys % width
 
@@ -87,11 +89,11 @@ class SortedHeads:  # C: final
     def sort_all(
         self, segments: Integers, starts: Integers, coordinates: Integers
     ) -> None:  # C: segments=long[::1], starts=long[::1], coordinates=long[::1]
-        """Sort the lists of each merge; see ``sort_steps``."""
+        """Sort the lists of each merge, and add the steps to ``steps``; see ``sort_steps``."""
         self._allocate(segments, starts)
         for merge in range(len(segments) - 1):
             first, end = segments[merge], segments[merge + 1]  # C: end=long, first=long
-            if end - first > 1:
+            if end - first > 1:  # a single list is sorted already
                 self._load(first, end, starts, coordinates)
                 self._sort(end - first)
 
@@ -107,6 +109,7 @@ class SortedHeads:  # C: final
     def _load(
         self, first: int, end: int, starts: Integers, coordinates: Integers
     ) -> None:  # C: starts=long[::1], coordinates=long[::1]
+        # rounds overwrite bounds and coordinates, so both are copies, counted from the merge's first element
         base = starts[first]  # C: long
         for number in range(end - first + 1):
             self.bounds[number] = starts[first + number] - base
@@ -122,7 +125,7 @@ class SortedHeads:  # C: final
             for group in range(groups):
                 first, end, start = group * radix, min((group + 1) * radix, lists), self.count
                 self._merge(first, end)
-                self.bounds[group] = start
+                self.bounds[group] = start  # later groups read bounds from (group + 1) * radix on only
             self.bounds[groups] = self.count
             lists = groups
             self.coordinates, self.outputs = self.outputs, self.coordinates
@@ -133,7 +136,7 @@ class SortedHeads:  # C: final
         for number in range(width):
             self.next_elements[number] = self.bounds[first + number]
             self._push(first, width, number)
-        start = self.count
+        start = self.count  # a sum does not join the last element of the group before
         while self.head_count:
             self.head_count -= 1
             key = self.keys[self.head_count]  # C: long
@@ -141,12 +144,13 @@ class SortedHeads:  # C: final
             if not self.sums or self.count == start or self.outputs[self.count - 1] != coordinate:
                 self.outputs[self.count] = coordinate
                 self.count += 1
-            self._push(first, width, width - 1 - key % width)
+            self._push(first, width, width - 1 - key % width)  # of the list that lost its head
 
     def _push(self, first: int, width: int, number: int) -> None:  # C: noexcept
         """Insert the next element of a list, if there is one, into the sorted heads."""
         if self.next_elements[number] == self.bounds[first + number + 1]:
             return
+        # coordinate first, then the list, later lists with smaller keys: they leave first
         key = self.coordinates[self.next_elements[number]] * width + width - 1 - number  # C: long
         self.next_elements[number] += 1
         slot = self.head_count  # C: long
@@ -154,5 +158,6 @@ class SortedHeads:  # C: final
             self.keys[slot] = self.keys[slot - 1]
             slot -= 1
         self.keys[slot] = key
+        # one step, and one for each head behind the slot: these heads have smaller keys
         self.steps += 1 + self.head_count - slot
         self.head_count += 1

@@ -22,6 +22,7 @@ class Tensor:
     """A tensor of the cascade.
 
     Args:
+        name: name of the tensor.
         ranks: declared ranks; the rows of an input's file are the first rank.
         rank_order: order of storage, from the root of the tree.
         uncompressed: ranks whose whole shape an iterator visits.
@@ -52,7 +53,11 @@ class UniformShape:
 
 @dataclass(frozen=True)
 class UniformOccupancy:
-    """Partition by occupancy: pieces of ``size`` elements of the leader; other tensors follow the leader."""
+    """Partition by occupancy: pieces of ``size`` elements of the leader; other tensors follow the leader.
+
+    The last piece of a fiber may have fewer elements. Pieces of the other tensors have the leader's
+    boundaries, and any number of elements.
+    """
 
     leader: str
     size: int
@@ -60,7 +65,11 @@ class UniformOccupancy:
 
 @dataclass(frozen=True)
 class Split:
-    """A rank split once by each directive, outermost first: ``K`` becomes ``K2``, ``K1``, ``K0``."""
+    """A rank split once by each directive, outermost first: ``K`` becomes ``K2``, ``K1``, ``K0``.
+
+    ``names`` has one entry more than ``directives``: the last name is the innermost piece, which has the
+    coordinates of the rank.
+    """
 
     rank: str
     names: tuple[str, ...]
@@ -239,7 +248,10 @@ class Configuration:
 
     @property
     def memories(self) -> tuple[str, ...]:
-        """Return the names of the DRAMs; without any, the first store with a bandwidth is the memory."""
+        """Return the names of the DRAMs; without any, the first store with a bandwidth is the memory.
+
+        The result is empty without either of them.
+        """
         stores = [store for store in self.components.values() if store.kind in ("DRAM", "Buffet", "Cache")]
         dram = tuple(store.name for store in stores if store.kind == "DRAM")
         return dram or tuple(store.name for store in stores if store.bandwidth is not None)[:1]
@@ -285,7 +297,7 @@ class Einsum:
 
     @property
     def computed(self) -> Equation:
-        """Return the equation of an Einsum that is no alias."""
+        """Return the equation; the Einsum must be no alias."""
         assert isinstance(self.equation, Equation)
         return self.equation
 
@@ -340,7 +352,10 @@ class Specification:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Return the tensors that are read before any Einsum writes them, in the order of declaration."""
+        """Return the tensors that are read before any Einsum writes them, in the order of declaration.
+
+        A tensor that its first Einsum both reads and writes is an input.
+        """
         outputs: set[str] = set()
         inputs: set[str] = set()
         for einsum in self.einsums:
