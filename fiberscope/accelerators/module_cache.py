@@ -2,7 +2,7 @@
 
 A compiled module replaces its Python file as long as the file, the files that were compiled with it, and the
 compiled engine do not change. For each file, a *note* in JSON records its compiled module, the name of the
-module, the engine, and the digests of the sources.
+module, the engine, and the digests of the sources. The notes are trusted: a damaged note is an error.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def engine_id() -> str:
 
 def note_path(file: Path) -> Path:
     """Return the path of the note of a source file, which may not exist."""
+    # With the suffix in the digest, each version of Python has a note of its own.
     return cache_folder() / "files" / f"{hashlib.sha256(f'{file}{SUFFIX}'.encode()).hexdigest()}.json"
 
 
@@ -78,10 +79,12 @@ class _Loader(ExtensionFileLoader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Create the module from the compiled file in the cache."""
+        # Python opens the file ``origin``, which in ``spec`` is the Python file.
         return super().create_module(ModuleSpec(spec.name, self, origin=self.path))
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module with the path of its Python file as ``__file__``."""
+        # The user's code may look for files in its own folder while it runs.
         module.__file__ = str(self.source)
         super().exec_module(module)
 
@@ -93,6 +96,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the import specification of the compiled form, or None if there is none."""
+        # Only the search by path: it ignores this finder, so that there is no recursion.
         source_spec = PathFinder.find_spec(fullname, path, target)
         if source_spec is None or source_spec.origin is None or not source_spec.origin.endswith(".py"):
             return None
@@ -109,7 +113,10 @@ def import_spec(name: str, source: Path) -> ModuleSpec | None:
 
 @contextmanager
 def use_compiled() -> Iterator[None]:
-    """Import compiled modules in place of Python files while the context is active."""
+    """Import compiled modules in place of Python files while the context is active.
+
+    Modules that are already imported stay as they are.
+    """
     cache_folder()  # imports its dependencies before the finder is active
     finder = _Finder()
     sys.meta_path.insert(0, finder)

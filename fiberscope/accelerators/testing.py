@@ -106,6 +106,7 @@ def random_operands(rows: int, inner: int, columns: int, nonzeros: int, seed: in
     generator = np.random.default_rng(seed)
     operands = []
     for shape in ((rows, inner), (inner, columns)):
+        # Distinct positions in row-major order: no entry occurs twice, and columns ascend within a row.
         positions = np.sort(generator.choice(shape[0] * shape[1], nonzeros, replace=False))
         values = generator.integers(-3, 4, nonzeros).astype(float)
         operands.append(
@@ -150,7 +151,7 @@ def outcome(machine: Machine, without: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def _to_lists(product: Any) -> list[Any]:  # noqa: ANN401  (of any machine)
-    """Return a sparse or dense product as lists of numbers, which ``==`` compares."""
+    """Return a dense or CSR product as lists of numbers, which ``==`` compares; CSR lists omit the shape."""
     if isinstance(product, np.ndarray):
         return [product.tolist()]
     return [product.indptr.tolist(), product.indices.tolist(), product.data.tolist()]
@@ -195,6 +196,7 @@ def check_turns(case: MachineCase, *variants: str) -> None:
     operands = case.operands()
     expected = [outcome(run_to_end(case.build(variant, operands))) for variant in variants]
     machines = [case.build(variant, operands) for variant in variants]
+    # A limit counts from the start of the run, so that each round adds ``TURN`` cycles.
     for limit in count(TURN, TURN):
         runs = [machine.kernel.run(cycle_limit=limit) for machine in machines]
         if all(run.complete for run in runs):
@@ -213,6 +215,7 @@ def check_end(case: MachineCase, variant: str) -> None:
     check_accounting(machine.kernel.statistics())
     done, work = machine.progress()
     assert done == work > 0
+    # The second outcome differs from the first if reading has changed the machine.
     expected = outcome(machine)
     assert outcome(machine) == expected
 

@@ -36,7 +36,7 @@ def parse_parts(texts: Sequence[str]) -> dict[str, PartFactory]:
     ``user_machines.run_file``.
 
     Returns:
-        The class of each part, by the name of the part.
+        The class, or other callable, of each part, by the name of the part.
 
     Raises:
         InputError: if a part is written in another way, is given twice, or cannot be imported.
@@ -62,6 +62,7 @@ def split_parts(texts: Sequence[str] | None) -> dict[str, tuple[str, str]]:
     parts: dict[str, tuple[str, str]] = {}
     for text in texts or ():
         name, _, location = text.partition("=")
+        # The last colon, since the path of a file may contain others.
         module, _, attribute = location.rpartition(":")
         if not (name and module and attribute):
             raise InputError(
@@ -113,6 +114,7 @@ def _with_policy(name: str, part: PartFactory, blocks: Mapping[str, PartFactory]
         setattr(block, "policy", policy())  # noqa: B010  # an attribute of blocks with ``POLICY`` alone
         return block
 
+    # ``origin`` then names the policy, and not this function, in error messages.
     make.__module__, make.__qualname__ = part.__module__, policy.__qualname__
     return make
 
@@ -143,6 +145,7 @@ def _fault(error: BaseException) -> str:
 def _current_folder() -> Iterator[None]:
     """Search modules in the current folder, after all other folders, while the context is active."""
     folder = str(Path.cwd())
+    # Last, so that a file of the user cannot replace a module of Python or of a package.
     sys.path.append(folder)
     try:
         yield
@@ -166,6 +169,7 @@ def check_part(parts: Mapping[str, PartFactory], blocks: Mapping[str, PartFactor
 
 def _checked(part: str, factory: PartFactory) -> PartFactory:
     def make_checked(*arguments: object, **options: object) -> Component:
+        # Before the call, so that a TypeError within the class is not taken for wrong arguments.
         fault = _misfit(factory, arguments, options)
         if fault:
             raise InputError(

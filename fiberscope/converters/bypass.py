@@ -24,6 +24,9 @@ class BypassBlock(Component):
 
     Timing: one row per cycle.
 
+    Accounting: busy while a row moves; waiting for the first output without a free slot, or for slots of
+    ``rests``; idle while a lane lacks its token, even if other lanes have one.
+
     Counts: ``rows``, the number of rows that were passed on.
 
     Args:
@@ -60,6 +63,7 @@ class BypassBlock(Component):
             if lane.control() == DATA:
                 self._forward_item(lane, output)
             else:
+                # A stop, or an empty lane: nothing moves to or from ``rests``.
                 output.push(lane.control())
             lane.pop()
         self.rows += 1

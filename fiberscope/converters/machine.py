@@ -143,6 +143,7 @@ class Mint(Composition[MintParameters]):
         output, port = ports_of(edge)
         cycles = self.parameters.wire_latency(kind_of(edge.producer))
         for lane in range(chain.lanes(edge.producer, edge.output)):
+            # All lanes of a row have the same latency, so that a row stays together.
             ends = producer, f"{output}[{lane}]", consumer, f"{port}[{lane}]"
             self.kernel.connect(*ends, capacity=ROWS + cycles, latency=cycles)
 
@@ -151,8 +152,10 @@ class Mint(Composition[MintParameters]):
         producer, output, max_tokens = self._producer(edge)
         consumer, port = self._consumer(edge)
         if kind_of(edge.input) == "rests" or kind_of(edge.output) == "rests":
+            # The bypass never fills before its chain, so that it does not slow the chain down.
             capacity = max_tokens * self._rows_in_flight(edge.producer)
         else:
+            # The most tokens of a cycle, for all cycles of the latency and two further cycles.
             capacity = max_tokens * (cycles + 2)
         self.kernel.connect(producer, output, consumer, port, capacity=capacity, latency=cycles)
 
@@ -198,6 +201,7 @@ class Mint(Composition[MintParameters]):
         sums = [self.stages[block] for block in self.recipe.blocks if kind_of(block) in SUMS]
         if sums:
             operations["add"] = self.job.adders * count("rows", *sums)
+        # Each cluster of equal keys, or each item without clusters, updates a counter.
         if self.recipe.is_two_pass:
             operations["count"] = operations.get("cluster", operations["scatter"])
         return operations
@@ -208,6 +212,7 @@ class Mint(Composition[MintParameters]):
 
     def traffic(self) -> dict[str, Traffic]:
         """Return the bytes read of the source (A) and written of the target (Z), in whole lines."""
+        # An ideal port has no memory that counts the traffic.
         if self.parameters.port.ideal:
             return {
                 "A": Traffic(LINE_BYTES * count("lines", self.reader), 0),

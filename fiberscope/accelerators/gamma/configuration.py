@@ -32,6 +32,7 @@ class ProcessingElements(Configuration):
     output_queue: int = Field(ge=1, le=1024)
     pipeline_queue: int = Field(ge=1, le=1024)
     finishing: int = Field(ge=1, le=1024)
+    # At most one stage for each level of the comparator tree of the largest radix.
     merger_stages: int = Field(ge=1, le=(RADIX[1] - 1).bit_length())
     merger_latency: int = Field(ge=1, le=1000)
     multiplier_latency: int = Field(ge=1, le=1000)
@@ -66,6 +67,7 @@ class FiberCache(Configuration):
         step = self.banks * self.ways * self.line
         if self.size % step:
             below = self.size // step * step
+            # A cache smaller than one set of each bank has no smaller size to suggest: ``below`` is 0.
             size_text, *near = (SIZE.short(size) for size in (self.size, below, below + step) if size)
             banks = f"{self.banks} banks of {self.ways} ways of {self.line}-byte lines"
             raise ValueError(
@@ -116,6 +118,7 @@ class Format(OperandFormat):
 class GammaConfiguration(TypedParameters):
     """All parameters of Gamma."""
 
+    # An element has a coordinate of 32 bits beside its value.
     METADATA_BITS: ClassVar = {"element": 32, "value": 0}
 
     tiling: Literal["none", "selective"]
@@ -148,8 +151,8 @@ class GammaConfiguration(TypedParameters):
     def operand_sizes(self, operand: str, matrix: CsrArray) -> Sizes:
         """Return the bytes of lines, elements and pointers of operand A or B.
 
-        An operand without zeros may be stored as values only. An element is then a value, and a pointer has
-        0 bytes.
+        An operand without zeros is stored as values only if ``format.dense`` names it. An element is then a
+        value, and a pointer has 0 bytes.
         """
         dense = self.format.is_stored_dense(operand, matrix)
         return Sizes(self.fibercache.line, self.format.value, 0) if dense else self.sizes
@@ -163,11 +166,13 @@ class GammaConfiguration(TypedParameters):
                 raise ValueError(f"format.{key} is {size} bytes; a line of {line} bytes should hold one")
         if value > element:
             raise ValueError(f"format.value is {value} bytes; it is a part of an element of {element} bytes")
+        # The scheduler writes Z's row pointers by lines; no pointer may lie in two lines.
         if line % self.format.pointer:
             raise ValueError(
                 f"format.pointer is {self.format.pointer} bytes; it should divide a {line}-byte line"
             )
         self.memory.check(line)
+        # A processing element writes whole lines, none of which may cross the end of its page.
         if self.scheduler.output_page % line:
             raise ValueError(
                 f"scheduler.output_page is {self.scheduler.output_page} bytes; it should be a multiple of a "

@@ -48,7 +48,10 @@ class Wire(NamedTuple):
 
 
 def wires(pe: ProcessingElements | ElementParameters, line_elements: int) -> Iterator[Wire]:
-    """Yield the channels between the units; a capacity is the latency plus the entries of a queue.
+    """Yield the channels between the units.
+
+    The channels after the merger, multiplier and accumulator model the pipelines of these units: the capacity
+    is the latency plus the entries of a queue. The other channels have a latency of 1.
 
     Args:
         pe: parameters with the sizes of the queues and the latencies.
@@ -108,6 +111,7 @@ class ProcessingElement(Assembly):
             pointer_lines=pe.row_reads,
             fetching=pe.prefetch,
         )
+        # Ports follow the order of ``UNITS``, by which ``users`` connects the units to the network.
         self.reader = FiberReader(
             f"{name}.reader",
             table,
@@ -142,6 +146,8 @@ class ProcessingElement(Assembly):
             kernel.add(getattr(self, unit))
         sizes = self.machine.parameters.sizes
         smallest = min(sizes.element_bytes, self.machine.b_sizes.element_bytes)
+        # Partial fibers and B can differ in element size.
+        # An element may lie in two lines, so that a line touches up to one element more than fit.
         for wire in wires(self.machine.parameters.pe, sizes.line_bytes // smallest + 1):
             producer, consumer = getattr(self, wire.producer), getattr(self, wire.consumer)
             channel = {"capacity": wire.capacity, "latency": wire.latency}
@@ -152,6 +158,7 @@ class ProcessingElement(Assembly):
         """Add a lookahead for the pipeline from the ways to the sums, unless a unit of it was replaced."""
         merger, multiplier, accumulator = self.merger, self.multiplier, self.accumulator
         if (
+            # Not ``isinstance``: a subclass of the user may have another timing.
             type(merger) is HighRadixMerger
             and type(multiplier) is Multiplier
             and type(accumulator) is Accumulator
@@ -166,11 +173,12 @@ class ProcessingElement(Assembly):
         name, _, index = port.rstrip("]").partition("[")
         if index:
             return getattr(self, UNITS[int(index)]), name
+        # Completions and both ports of pages belong to the writer.
         return self.prefetcher if name == "tasks" else self.writer, name
 
 
 def users(element: Component) -> Iterator[User]:
-    """Return the ports at the FiberCache's network."""
+    """Yield the units at the FiberCache's network with their ports, in the order of ``UNITS``."""
     for i in range(len(UNITS)):
         (unit, requests), (_unit, replies) = end(element, f"requests[{i}]"), end(element, f"replies[{i}]")
         yield unit, requests, replies

@@ -83,6 +83,7 @@ class Gamma(Composition[GammaConfiguration]):
         self.value_type = TYPES[parameters.value]
         a, b = convert_values(self.value_type, a, b)
         rows = CompressedRows(a.indptr, a.indices, a.data)
+        # Z = A A needs only one copy of the operand.
         self.b = rows if b is a else CompressedRows(b.indptr, b.indices, b.data)
         self.a_sizes, self.b_sizes = parameters.operand_sizes("A", a), parameters.operand_sizes("B", b)
         self.preprocessed = preprocess(rows, self.b, parameters, self.b_sizes.element_bytes)
@@ -99,6 +100,7 @@ class Gamma(Composition[GammaConfiguration]):
             parameters.fibercache.size // parameters.fibercache.line,
             parameters.sizes,
         )
+        # ``rows`` is A before preprocessing, and ``self.a`` the A that the machine reads.
         self.product = ProductRows(rows, self.b, self.shape[1], self.preprocessed.product_order)
         self.scheduler = self._add_scheduler()
         names = numbered("pe", parameters.pe.count)
@@ -118,6 +120,7 @@ class Gamma(Composition[GammaConfiguration]):
             self.a,
             self.partials,
             self.occupancy,
+            # Port at the network to memory: the ports before it belong to the banks.
             parameters.fibercache.banks,
             stream_lines=parameters.scheduler.stream_lines,
             # one task in progress, and those in the queue
@@ -184,6 +187,7 @@ class Gamma(Composition[GammaConfiguration]):
             "multiply": multiplies,
             "add": self._count("add", "accumulator"),
             "merge": merged,
+            # Merged elements of B are multiplied, those of partial fibers are not: they are products already.
             "partial_merge": merged - multiplies,
             "tasks": self._completed(),
         }

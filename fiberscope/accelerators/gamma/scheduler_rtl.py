@@ -49,6 +49,7 @@ _Arguments: TypeAlias = tuple[TaskTable, CompressedRows, PartialStore, PartialOc
 
 def port_contents(parameters: SchedulerParameters) -> PortContents:
     """Return the contents of all ports: memory, tasks, completions, and the port that fills the memories."""
+    # In the memories of inputs, an address is the task above the input of the task.
     of_inputs = index_bits(parameters.tasks) + index_bits(parameters.radix)
     words = max(parameters.stream + 1, parameters.lines << parameters.row_bits)
     packed = max(sum(fields.values()) for fields in (parameters.layout, parameters.needs))
@@ -106,12 +107,14 @@ class SchedulerAdapter(Adapter):
                 self._begin(token.reference, self.payload(label, OUTPUT) & (1 << INDEX_BITS) - 1)
 
     def _begin(self, task: int, start: int) -> None:
+        # The module chose the place. The length is not known yet, so space for the longest fiber is kept.
         if self._table.parents[task] != NO_PARENT:
             self._table.output_starts[task] = start
             self._partials.reserve(start + self._longest)
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
         """Return busy if a token moved, otherwise the reason for which the component would wait."""
+        # WAS_HELD excludes what arrives in this cycle: it holds for all cycles since the previous call.
         self.held_back_cycles += (now - self._seen) * self.status[WAS_HELD]
         self.most_partial_lines = max(self.most_partial_lines, self.status[PARTIAL_LINES])
         self._seen = now
@@ -119,6 +122,7 @@ class SchedulerAdapter(Adapter):
             return self.busy(now + 1)
         tasks, completions = self.channels("tasks"), self.channels("completions")
         requests = self.channel("memory_requests")
+        # The reasons have the order of ``Scheduler._wait``.
         if self.status[CAN_GO]:
             return self.wait_any_input(completions) if self.status[IS_FULL] else self.wait_any_output(tasks)
         if self.status[ALL_DONE]:
@@ -150,10 +154,13 @@ def matching(
 ) -> SchedulerParameters:
     """Return the parameters of a module that can replace a component with these arguments.
 
+    Call this function before the run, which changes the task table.
+
     Raises:
         ValueError: if the module does not support an argument.
     """
     return SchedulerParameters(
+        # An empty product has no tasks, but a memory has at least one entry.
         tasks=max(table.count, 1),
         stream=order_lines_of_a(a, table, a_sizes).count,
         lines=len(count_rows_to_finish(table, _rows_per_line(sizes))),
@@ -187,6 +194,7 @@ def loads(
         replace(scheduler, values=values, line_bits=line_bits),
         order_lines_of_a(a, table, a_sizes),
     )
+    # Lines with contents bring the scales with A; the scales are then not loaded.
     rows, scale = _rows_per_line(sizes), None if line_bits else typed.value_field
     return loaded(typed.layout, typed.needs, table, a, scale, occupancy, stream, rows)
 

@@ -19,7 +19,7 @@ STEP = 32  # cycles between two checks whether a window has begun
 
 
 def join_windows(a: CompressedRows, columns: int, windows: Sequence[range]) -> CsrArray:
-    """Return the rows of A of these windows, one window after another; ``columns`` is the columns of A."""
+    """Return the rows of A of these windows, one window after another; A has ``columns`` columns."""
     pointers = np.asarray(a.pointers)
     lengths = np.concatenate([np.diff(pointers[window.start : window.stop + 1]) for window in windows])
     ranges = [slice(pointers[window.start], pointers[window.stop]) for window in windows]
@@ -55,6 +55,7 @@ def run_windows(
         KeyboardInterrupt: if the run was interrupted.
     """
     marks, run = list[Counts](), _dispatch(machine)
+    # The progress is the next task in order, so that task t is dispatched once the progress is t + 1.
     for task, state in zip(_first_tasks(machine, np.cumsum(lengths)[:-1]), states, strict=True):
         marks.append(run.run_until(task + 1))
         if state is not None:
@@ -77,12 +78,13 @@ def cycles_of_rows(machine: Gamma, rows: Sequence[int]) -> tuple[int, ...]:
 
 
 def _first_tasks(machine: Gamma, rows: Sequence[int] | Integers) -> list[int]:
+    # The rows of the tasks ascend, because a sampled run has neither subrows nor another order of rows.
     tasks: list[int] = np.searchsorted(np.asarray(machine.table.rows), rows).tolist()
     return tasks
 
 
 def _dispatch(machine: Gamma) -> MarkedRun:
-    """Return a run that stops when a number of tasks is dispatched."""
+    """Return a run whose work is the number of the next task in order, merge tasks excluded."""
     scheduler: Any = machine.scheduler
     return MarkedRun(machine, lambda: scheduler.next_task, step=STEP)
 
@@ -93,13 +95,16 @@ def _lines_in_flight(machine: Gamma, next_task: int) -> Integers:
     These are the tasks dispatched last, as many as the processing elements can hold.
     """
     pe, table = machine.parameters.pe, machine.table
+    # A processing element holds one task in progress, and the tasks in its queue.
     first = max(0, next_task - pe.count * (1 + pe.task_queue))
     inputs = np.asarray(table.inputs)[table.first_inputs[first] : table.first_inputs[next_task]]
+    # Negative inputs are partial fibers, which are not in B.
     rows = np.asarray(machine.a.coordinates)[inputs[inputs >= 0]]
     pointers, line = np.asarray(machine.b.pointers), machine.parameters.fibercache.line
     starts = pointers[rows] * machine.b_sizes.element_bytes // line
     ends = -(-pointers[rows + 1] * machine.b_sizes.element_bytes // line)
     lengths = ends - starts
+    # For each row, the numbers from 0 to its lines - 1, one row after another.
     offsets = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return np.unique(B_BASE // line + np.repeat(starts, lengths) + offsets)
 
@@ -112,8 +117,10 @@ def set_state(machine: Gamma, state: CacheState, absent_lines: Integers | Sequen
         state: lines and reuse predictions.
         absent_lines: lines that are not loaded into a bank that lacks them.
     """
+    # Lines of B are below this line; lines of partial fibers and of Z are not.
     partial = PARTIAL_BASE // machine.parameters.fibercache.line
     banks: Any = machine.banks
     for bank, lines, reuse in zip(banks, state.lines, state.reuse, strict=True):
         absent = np.isin(lines, absent_lines) & np.isin(lines, np.asarray(bank.tags.lines), invert=True)
+        # Line -1 stands for no line.
         bank.preload(np.where((lines < partial) & ~absent, lines, -1).ravel(), reuse.ravel())

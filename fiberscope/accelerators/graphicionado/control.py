@@ -42,6 +42,9 @@ class Schedule:
 class Control(Component):
     """Component that processes the edges of each slice, then applies its vertices, until no vertex is active.
 
+    The run ends also after ``max_iterations``. If all vertices are always active, only this number or
+    ``is_enough`` ends it.
+
     Interface: ``jobs[i]`` sends the number of active vertices, or of groups of vertices, to the vertex reader
     of stream i. ``ready[i]`` brings the number of touched vertices when no update is in flight any more. Then
     ``scans`` starts the scan for these vertices, and ``applies[i]`` starts the apply phase; its control is 1
@@ -59,8 +62,8 @@ class Control(Component):
         schedule: the schedule of the run.
 
     Attributes:
-        is_enough: function that is called with the records of all finished iterations after each iteration;
-            a true result ends the run.
+        is_enough: function that is called with the records of all finished iterations, after each iteration
+            that does not end the run anyway; a true result ends the run.
     """
 
     PORTS = (
@@ -111,11 +114,13 @@ class Control(Component):
     def _begin_slice(self, now: int) -> int:
         """Begin a slice: select its edges and vertices, and start to process its edges."""
         first, end = self.schedule.bounds[self.slice], self.schedule.bounds[self.slice + 1]
+        # Pushes need no check: the slice before has ended, so each stream has taken its token.
         for number, stream in enumerate(self.streams):
             stream.edges.select(self.slice)
             stream.order.select(first[number], end[number])
             if self.slice == 0 and self.schedule.groups is not None:
-                # All vertices are active: edges are processed with the properties of the last iteration.
+                # All vertices are active: edges are processed with the properties of the last iteration,
+                # which the apply phases of this iteration's slices change.
                 stream.vertices.send()
             groups = self.schedule.groups
             self.jobs[number].push(0, 0, stream.frontier.count if groups is None else groups[number])
@@ -147,6 +152,7 @@ class Control(Component):
             channel.pop()
         self.slice += 1
         self.phase = BEGIN_PHASE
+        # The last entry of ``bounds`` is an end, not a slice.
         if self.slice == len(self.schedule.bounds) - 1:
             self._end_iteration(now)
         return self.busy(now + 1)

@@ -24,7 +24,8 @@ class Temporaries:  # C: final
 
     def __init__(self, streams: int, vertices: int, neutral: float) -> None:
         self.streams = streams
-        self.stream_vertices = -(-vertices // streams)  # largest number
+        # Every stream has the space of the largest stream, so that a vertex's index needs no table.
+        self.stream_vertices = -(-vertices // streams)
         self.values = values_of(np.full(streams * self.stream_vertices, neutral))  # C: double[::1]
 
     def stream_values(self, stream: int, count: int) -> memoryview[float]:  # C: def
@@ -32,7 +33,11 @@ class Temporaries:  # C: final
         return self.values[stream * self.stream_vertices : stream * self.stream_vertices + max(1, count)]
 
     def fetch(self, vertex: int) -> None:  # C: cpdef, noexcept
-        """Prefetch the temporary property of a vertex into the cache of the host; it is needed soon."""
+        """Prefetch the temporary property of a vertex into the cache of the host; it is needed soon.
+
+        This speeds up the simulation, and changes nothing in the simulated machine.
+        """
+        # Vertex v has the number v // streams in the stream v % streams.
         inline.prefetch(self.values[vertex % self.streams * self.stream_vertices + vertex // self.streams])
 
 
@@ -104,13 +109,14 @@ class Frontier:  # C: final
         )  # C: next_properties=double[::1], properties=double[::1]
 
     def add(self, vertex: int, value: float) -> None:
-        """Add a vertex and its property to the list of the next iteration."""
+        """Add a vertex and its property to the list of the next iteration; the capacity is not checked."""
         self.next_vertices[self.next_count] = vertex
         self.next_properties[self.next_count] = value
         self.next_count += 1
 
     def swap(self) -> None:  # C: def
         """Begin the next iteration: its list becomes the current list."""
+        # The arrays change places; the old list is overwritten from its start by ``add``.
         self.vertices, self.next_vertices = self.next_vertices, self.vertices
         self.properties, self.next_properties = self.next_properties, self.properties
         self.count, self.next_count = self.next_count, 0

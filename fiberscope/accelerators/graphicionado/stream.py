@@ -104,9 +104,11 @@ class Stream:
     def _add_source(self) -> None:
         """Add the source pipe: readers of the frontier and of edges, the dispatcher and the edge pipe."""
         parameters, name, program = self.parameters, self.name, self.program
+        # If all vertices are active, there is no list: the reader fetches properties by groups.
         group = parameters.group if program.all_active else 0
         entry_bytes = group * parameters.property.bytes or parameters.entry_bytes
         edge_bytes = parameters.edge_bytes(program.uses_weights)
+        # The end of a list must be known for a group, or if edges have no source that shows the end.
         counts_edges = group > 0 or not parameters.keeps_source
         base = self._allocate_edges(edge_bytes, counts_edges)
         self.vertex_reader = self._add_prefetcher(
@@ -172,6 +174,7 @@ class Stream:
             self._allocate(tensor, size, role, block),
             line_bytes=prefetch.line,
             lines=prefetch.lines,
+            # As many waiting tokens as table entries fit in all line buffers, and at least two for each line.
             max_waiting=prefetch.lines * max(2, prefetch.line // START_BYTES),
         )
 
@@ -203,6 +206,7 @@ class Stream:
     def _add_apply(self) -> None:
         """Add the apply pipe: order of vertices, reader of properties, pipe, and writer of the frontier."""
         parameters, program, name = self.parameters, self.program, self.name
+        # The vertices of a block are spread evenly over the streams.
         block = parameters.block.vertices // parameters.streams if parameters.selects == "blocks" else 0
         line, line_vertices = parameters.prefetch.line, parameters.line_vertices
         self.order = self.machine.add(
@@ -232,11 +236,13 @@ class Stream:
 
     def _connect_source(self) -> None:
         connect, depth = self.machine.kernel.connect, self.parameters.queue.depth
+        # The latency of the on-chip table of first edges; entries that bring their edges keep this latency.
         latency = self.parameters.edram.read_latency if self.start_reader is None else 1
         connect(self.vertex_reader, "elements", self.dispatcher, "entries", capacity=depth)
         if self.start_reader is not None:
             connect(self.dispatcher, "wanted", self.start_reader, "wanted", capacity=depth)
             connect(self.start_reader, "here", self.dispatcher, "starts", capacity=depth)
+        # The capacity includes tokens in flight: a pipeline of ``latency - 1`` stages before a queue.
         pipeline = {"capacity": depth + latency - 1, "latency": latency}
         for i, reader in enumerate(self.edge_readers):
             connect(self.dispatcher, f"jobs[{i}]", reader, "jobs", **pipeline)
@@ -245,6 +251,7 @@ class Stream:
             connect(self.edge_pipe, f"stops[{i}]", reader, "stops", capacity=1)
 
     def _connect_destination(self) -> None:
+        # The output channel has the latency of the unit; entry 0 of ``cycles`` is for ``process_edge``.
         latency = self.shared.cycles[0]
         pipeline = {"capacity": self.parameters.queue.depth + latency - 1, "latency": latency}
         self.machine.kernel.connect(self.processor, "updates", self.atomic_update, "updates", **pipeline)
@@ -266,6 +273,7 @@ class Stream:
         connect, name = self.machine.kernel.connect, f"{self.name}.memory_port"
         port = self.machine.add("concentrator", name, first_port)
         queue = self.parameters.network.queue
+        # Readers first: the last requesters of a concentrator may have no output, and writers get no replies.
         readers = [self.vertex_reader, *self.edge_readers, self.property_reader]
         readers += [] if self.start_reader is None else [self.start_reader]
         for i, unit in enumerate([*readers, self.apply, self.list_writer]):
@@ -277,4 +285,5 @@ class Stream:
     @property
     def ports(self) -> int:
         """Return the largest number of components at the stream's port of the memory network."""
+        # Readers of vertices, properties and first edges, the apply pipe, and the writer of the list.
         return 5 + len(self.edge_readers)

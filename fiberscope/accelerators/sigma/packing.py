@@ -1,8 +1,9 @@
 """Packing of the stationary operand into the multipliers: slices of K, folds, lines and chunks.
 
 The nonzeros that remain after the filter are numbered slice by slice, within a slice by row, then by k.
-Nonzero p occupies multiplier p modulo the number of multipliers of the machine. The multipliers thus form a
-ring that is filled round after round:
+Each nonzero has a position. Position p is multiplier p modulo the number of multipliers of the machine. The
+multipliers thus form a ring that is filled round after round, without gaps unless a fold has to begin anew
+(packing by rows, or one slice a fold):
 
 - a *fold* is one round of the ring;
 - a *line* is the contents of one Flex-DPE, ``dpe.multipliers`` consecutive nonzeros, loaded together;
@@ -12,7 +13,7 @@ Which nonzeros form a chunk depends on the packing:
 
 - By nonzeros with a limited input: the nonzeros of one slice, up to the Flex-DPE in which the chunk began.
 - By nonzeros with an unlimited input: a whole fold.
-- By rows: a fold of as many whole rows as fit; K is a single slice.
+- By rows: a fold of as many whole rows as fit, or of a part of a longer row; K is a single slice.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ class Segment:
     def distinct_rows(self) -> Integers:
         """Return the distinct rows of the nonzeros, in ascending order."""
         rows = self.rows
+        # Rows ascend, so that a row begins where the number changes; -1 differs from every row.
         return rows[np.flatnonzero(np.diff(rows, prepend=-1))]
 
     @property
@@ -145,6 +147,7 @@ class Chunk:
         for segment in self.segments:
             starts[position : position + segment.end - segment.first] = np.diff(segment.rows, prepend=-1) != 0
             position += segment.end - segment.first
+        # The first of these is the first nonzero of the chunk that begins a Flex-DPE.
         starts[-self.position % self.multipliers :: self.multipliers] = True
         return starts
 
@@ -152,6 +155,7 @@ class Chunk:
     def _line_starts(self) -> Integers:
         """Return the first nonzero of each line, counted within the chunk, and the number of nonzeros."""
         edges = np.asarray(self.lines) * self.multipliers - self.position
+        # The first line may begin before the chunk, which then has only its end.
         return np.append(np.maximum(edges, 0), self.length)
 
     @cached_property
@@ -189,6 +193,7 @@ class Chunk:
             segment_end = segment_start + segment.end - segment.first
             low, high = max(first, segment_start), min(end, segment_end)
             if low < high:
+                # Number in the slice minus number in the chunk.
                 offset = segment.first - segment_start
                 yield low, high, Segment(segment.slice, low + offset, high + offset)
             segment_start = segment_end
@@ -258,8 +263,10 @@ def _pack_whole_rows(slices: Iterator[Slice], parameters: SigmaConfiguration) ->
         ends = np.flatnonzero(np.diff(slice_.rows, append=-1)) + 1
         first = 0
         while first < len(slice_.rows):
+            # Number of rows of the slice that end within this fold or before it.
             fitting = int(np.searchsorted(ends, first + fold, side="right"))
             rows_end = int(ends[fitting - 1]) if fitting else 0
+            # If no row ends within the fold, its row is longer than the fold and fills it.
             end = rows_end if rows_end > first else first + fold
             yield Chunk((Segment(slice_, first, end),), number * fold, parameters.dpe.multipliers)
             first, number = end, number + 1
@@ -272,6 +279,7 @@ def _pack_slices(slices: Iterator[Slice], parameters: SigmaConfiguration) -> Ite
     for slice_ in slices:
         first, slice_end = 0, len(slice_.rows)
         while first < slice_end:
+            # The rest of a fold stays empty: no fold has nonzeros of two slices.
             if parameters.pack.slices == "one":
                 position = -(-position // fold) * fold
             # A column visits a Flex-DPE once: the chunk ends before the Flex-DPE of its first nonzero.

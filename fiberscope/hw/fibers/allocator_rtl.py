@@ -53,6 +53,7 @@ def bump_allocator(parameters: BumpAllocatorParameters, streams: Streams) -> Non
     requests, grants = streams.inputs["requests"], streams.outputs["grants"]
     width = parameters.end.bit_length() or 1
     allocated: Signal = pyrtl.Register(width, "given")
+    # PyRTL keeps the carry of the sum, so that a size that does not fit cannot wrap around.
     after = alias("after", allocated + requests.fields["coordinate"])
     overflows = alias("overflows", after > parameters.end - parameters.begin)
     taken = alias("taken", requests.valid & grants.ready)
@@ -84,6 +85,7 @@ class BumpAllocatorAdapter(Adapter):
 
     def counters(self) -> dict[str, int]:
         """Return the numbers of granted requests, of refused requests, and of granted units."""
+        # Every request gets a grant in its cycle, so that the requests that are not granted are refused.
         overflows = self.end("requests").tokens - self._granted
         return {"granted": self._granted, "overflows": overflows, "units": self._units}
 
@@ -121,11 +123,13 @@ def node_writer(parameters: NodeWriterParameters, streams: Streams) -> None:
     nodes, headers = streams.inputs["nodes"], streams.outputs["headers"]
     row, address = nodes.fields["coordinate"], nodes.fields["reference"]
     full: Signal = pyrtl.Register(1, "full")
+    # ``full``: a header waits for ``headers``. Its place is free again in the cycle in which it leaves.
     moves = alias("moves", ~full | headers.ready)
     taken = alias("node_taken", nodes.valid & moves)
     full.next <<= taken | (full & ~moves)
     nodes.accept(moves)
     heads = Sram("heads", parameters.rows, parameters.address_bits)
+    # The old head appears in the next cycle; the other fields of the header are kept in registers until then.
     (before,) = heads.read(row, taken)
     heads.write(row, [address], [taken])
     linked: Signal = pyrtl.Register(parameters.rows, "linked")

@@ -93,6 +93,7 @@ def two_finger(_parameters: TwoFingerParameters, streams: Streams) -> None:
     order_a, order_b = (alias(f"order_{side}", order_of(streams.inputs[side].fields)) for side in SIDES)
     shown = alias("both_shown", a.valid & b.valid)
     paired = alias("paired", shown & (order_a == order_b) & _ready(streams))
+    # A drop needs no ready output. A stop is above all coordinates, so it waits for the other fiber's stop.
     a.accept(paired | (shown & (order_a < order_b)))
     b.accept(paired | (shown & (order_b < order_a)))
     for side in SIDES:
@@ -148,12 +149,15 @@ def skip_ahead(parameters: SkipAheadParameters, streams: Streams) -> None:
     dropped = alias("any_dropped", sides[0].drops | sides[1].drops)
     for side in sides:
         streams.outputs[f"matches_{side.name}"].send(paired, blank_if_stop(side.head))
+        # A pair or a drop of the other side ends a skip; while nothing leaves, the skip goes on.
         kept = side.skipping & ~paired & ~dropped
         side.skipping.next <<= pyrtl.select(side.drops, side.empties, kept)
     goes_on = alias("goes_on", reduce(or_, [side.drops & side.skipping for side in sides]))
+    # A skip is one step in its first cycle. After the stop of one fiber, drops are no steps.
     streams.show("step", ~stopped & (paired | (dropped & ~goes_on)))
     streams.show("continued", ~stopped & goes_on)
     streams.show(PENDING, dropped | paired)
+    # At most one of the numbers is not 0.
     streams.show("dropped", sides[0].dropped | sides[1].dropped)
     _tell(streams, sides, alias("finished", paired & stopped))
 
@@ -171,9 +175,9 @@ def _side(streams: Streams, own: Window, below: Sequence[Signal], paired: Signal
 def _tell(streams: Streams, sides: Sequence[_Side], finished: Signal) -> None:
     """Notify the source of a side whose window a skip has emptied, once for each skip.
 
-    The register ``told`` holds whether the source has been notified; it counts while the side is skipping.
-
-    ``finished`` is 1 in the cycle in which the stops of both fibers leave.
+    The register ``told`` holds whether the source has been notified of the present skip. Its value has a
+    meaning only while a side is skipping. ``finished`` is 1 in the cycle in which the stops of both fibers
+    leave.
     """
     sent: Signal = pyrtl.Register(1, "told")
     number: Signal = pyrtl.Register(NUMBER_BITS, "fiber_number")
@@ -184,6 +188,7 @@ def _tell(streams: Streams, sides: Sequence[_Side], finished: Signal) -> None:
         already = sent & side.skipping
         asks = alias(f"asks_{side.name}", side.empties & ~already)
         target = blank_if_stop({field: other.head[field] for field in ("control", "coordinate")})
+        # The 0 is the sign bit: fiber numbers are not negative. They wrap at ``FIBER_NUMBERS``.
         skips.send(asks, target | {"reference": pyrtl.concat(pyrtl.Const(0, 1), number)})
         told_next = pyrtl.select(side.drops, already | (asks & skips.ready), told_next)
     sent.next <<= told_next
@@ -203,6 +208,7 @@ class TwoFingerAdapter(Adapter):
 
     def counters(self) -> dict[str, int]:
         """Return the numbers of steps, matches, dropped elements and pairs of fibers."""
+        # A match takes one element of each side; all other elements that were taken are dropped.
         matches, taken = self.end("matches_a"), sum(self.end(side).elements for side in SIDES)
         return {
             "intersect": self._steps,
@@ -220,6 +226,7 @@ class SkipAheadAdapter(Adapter):
     def observe(self, moved: Mapping[str, Token]) -> None:
         """Update whether an element of the current fibers has left a window; a pair of stops ends them."""
         if self.status[PENDING]:
+            # Without a drop, a pair has left: it moves at both outputs.
             self._begun = self.status["dropped"] > 0 or moved["matches_a"].control == DATA
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:

@@ -60,9 +60,11 @@ class _Side:
     """
 
     def __init__(self, name: str, source: InputStream, done: Signal) -> None:
+        # Word 0 is lowest, so that bit i of word w has the position w * width + i, the coordinate.
         mask = pyrtl.concat_list([lane["coordinate"] for lane in source.lanes])
         self.left = alias(f"left_{name}", mask & ~done)
         self.below = alias(f"below_{name}", _clear_up_to(self.left))
+        # ``below`` moved up by one position also includes the head.
         self.up_to = alias(f"up_to_{name}", pyrtl.concat(self.below, pyrtl.Const(1, 1))[: len(done)])
         self.head = self.up_to & self.left
 
@@ -70,6 +72,7 @@ class _Side:
 def _clear_up_to(word: Signal) -> Signal:
     """Return for each bit whether it and all lower bits are 0, by a prefix AND at doubling distances."""
     clear, distance = ~word, 1
+    # Bit i of ``clear`` covers ``distance`` bits down from i. Positions below 0 count as clear.
     while distance < len(word):
         below = pyrtl.concat(clear[:-distance], pyrtl.Const((1 << distance) - 1, distance))
         clear, distance = clear & below, 2 * distance
@@ -85,13 +88,16 @@ def design(parameters: MaskIntersectorParameters, streams: Streams) -> None:
     sources, results = (streams.inputs["masks_a"], streams.inputs["masks_b"]), streams.outputs["results"]
     done: Signal = pyrtl.Register(parameters.bits, "done")
     a, b = (_Side(name, source, done) for name, source in zip("ab", sources, strict=True))
+    # The ``below`` of the higher head contains the other; their OR therefore ends at the higher head.
     leapt = a.below | b.below if parameters.rule == SKIP else pyrtl.Const(0, len(done))
     passed = alias("passed", (a.up_to & b.up_to) | leapt)
     met = alias("met", a.head & b.head)
+    # An empty mask ends the pair, as in ``FiberIntersection.has_ended``; the rest of the other is unread.
     last = alias("last", ((a.left & ~passed) == 0) | ((b.left & ~passed) == 0))
     shown = alias("both_shown", sources[0].valid & sources[1].valid)
     step = alias("step", shown & results.ready)
     done.next <<= pyrtl.select(step, pyrtl.select(last, pyrtl.Const(0, len(done)), passed), done)
+    # The masks stay at the inputs until their last step, so that no register has to hold them.
     for source in sources:
         source.accept(step & last)
     results.send(shown, {"control": pyrtl.concat(met != 0, last), "coordinate": _place(met)})

@@ -59,6 +59,7 @@ class Concentrator(Component):
         """Fetch the channels, and count them."""
         super().elaborate()
         self.input_count, self.output_count = len(self.inputs), len(self.outputs)
+        # One entry for each input, then the entry of ``replies``.
         self.seen_from = seen_from([*self.inputs, self.replies])  # C: long[::1]
 
     def tick(self, now: int) -> int:
@@ -68,6 +69,7 @@ class Concentrator(Component):
         if sends:
             self._send(index)
         replies = self.seen_from[self.input_count] <= now
+        # ``_return`` is first, so that it also runs in a cycle in which a request was sent.
         if (replies and self._return()) or sends:
             return self.busy(now + 1)
         if index >= 0:
@@ -94,6 +96,7 @@ class Concentrator(Component):
         tag = source.coordinate() + ((self.first_port + index) << PORT_SHIFT)
         self.requests.push(source.control(), tag, source.reference(), source.value())
         source.pop()
+        # After the last input this is the number of inputs; ``_head`` then begins with input 0.
         self.turn = index + 1
         self.sent += 1
 

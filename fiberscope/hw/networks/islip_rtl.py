@@ -82,18 +82,21 @@ def design(parameters: IslipParameters, streams: Streams) -> None:
     """
     inputs, outputs = list(streams.inputs.values()), list(streams.outputs.values())
     queues = [_queues(parameters, f"{i:02}", source) for i, source in enumerate(inputs)]
+    # Requests, grants and accepts are the three phases of one iteration of iSLIP, all in one cycle.
     wanting = [[row.waits[place] for row in queues] for place in range(parameters.outputs)]
     turns = [
         Turn(f"output_{i:02}", [flag & sink.ready for flag in flags])
         for i, (flags, sink) in enumerate(zip(wanting, outputs, strict=True))
     ]
     for i, row in enumerate(queues):
+        # An input may get grants of several outputs, and accepts one.
         own = Turn(f"input_{i:02}", [turn.first[i] for turn in turns])
         own.pass_on(row.takes)
         for wire, flag in zip(row.takes, own.first, strict=True):
             wire <<= flag  # noqa: PLW2901  (PyRTL connects wires by this operator)
     takes = [[row.takes[place] for row in queues] for place in range(parameters.outputs)]
     for place, (sink, turn, column) in enumerate(zip(outputs, turns, takes, strict=True)):
+        # ``column``, not ``turn.first``: a grant that the input declines keeps its priority.
         turn.pass_on(column)
         word = chosen(column, [row.word for row in queues])
         sink.send(any_of(f"sends_{place:02}", column), unpacked(word, inputs[0].fields))
@@ -105,6 +108,7 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
     count, depth = parameters.outputs, parameters.depth
     goal = source.fields["coordinate"][: index_bits(count)] if count > 1 else pyrtl.Const(0, 1)
     goals = [goal == place for place in range(count)]
+    # ``design`` drives these wires later: its arbiters need the state of all FIFOs first.
     takes: list[Signal] = [pyrtl.WireVector(1, f"takes_{name}_{place:02}") for place in range(count)]
     held: list[Signal] = [pyrtl.Register(depth.bit_length(), f"held_{name}_{i:02}") for i in range(count)]
     # A full FIFO takes no token, even if one leaves in this cycle, as in the component
@@ -136,8 +140,8 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
 class _RegisteredFifos:
     """The FIFOs of an input in one memory with a registered output, and the first token of each.
 
-    A token that comes into an empty FIFO is its first at once. When a first token leaves, the memory reads
-    the next one.
+    A token that enters an empty FIFO goes to a register, and is the first token from the next cycle on. When
+    a first token leaves, the memory reads the next one.
 
     Args:
         name: suffix of the names of wires: the number of the input.
@@ -168,6 +172,7 @@ class _RegisteredFifos:
         numbers = [pyrtl.Const(place, len(tail) - len(heads[0])) for place in range(len(heads))]
         memory = Sram(f"queues_{self.name}", 1 << len(tail), len(self.coming))
         memory.write(tail, [self.coming], [writes])
+        # ``reg_in`` is the head after this cycle: the memory reads the token after the one that leaves.
         following = pyrtl.concat(chosen(self.takes, numbers), chosen(self.takes, [h.reg_in for h in heads]))
         (read,) = memory.read(following, pyrtl.Const(1, 1))
         return chosen(self.takes, [self._first(place, read) for place in range(len(heads))])
@@ -181,6 +186,7 @@ class _RegisteredFifos:
         # ``held`` equals ``take`` if the FIFO is empty, or if its only token leaves now
         into_empty = self.puts[place] & (self.held[place] == take)
         is_read.next <<= take & ~into_empty
+        # ``read`` is valid for one cycle, so ``kept`` takes over a first token that stays.
         kept.next <<= pyrtl.select(into_empty, self.coming, first)
         return first
 

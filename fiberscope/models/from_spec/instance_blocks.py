@@ -103,6 +103,7 @@ class InstanceBlocks:
         fetch = self.memory.coordinate_fetch(self.name, node, self.block_name(node))
         if fetch is not None:
             for port in ("ref", "crd") if node.primitive.scans else ():
+                # First the block's own output; consumers then get the output of the fetch.
                 self._connect(self.take_output(node, port), (fetch, f"in_{port}"))
                 self._outputs[node.name, port] = fetch, f"out_{port}"
             if node.primitive.position_output == LOCATED:
@@ -137,11 +138,13 @@ class InstanceBlocks:
         add, clock = self.machine.add_at, self.clock
         block = add(clock, TensorReduce, name, len(variables), flushes=True, operation=self.arithmetic.sum)
         self.blocks[node.name] = block
+        # Names in the graph for the outermost and innermost coordinates; the block numbers its ports.
         pairs = {"crd_outer": "crd0", "crd_inner": f"crd{len(variables) - 1}"}
         for stream in self.context.graph.streams_into(node):
             port = pairs.get(stream.input, stream.input.replace("[", "").replace("]", ""))
             carries = VAL if stream.kind == "val" else CRD
             depth = len(self.context.nests[stream.source, stream.output])
+            # The accumulator takes points without stops; only the stop that ends a task passes.
             points = add(clock, StopDropper, f"{name}.{port}_points", carries, kept=depth - 1)
             target = "in_val" if carries is VAL else f"in_crd[{port.removeprefix('crd')}]"
             self._connect((points, "out_stream[0]"), (block, target))
@@ -269,6 +272,7 @@ class InstanceBlocks:
         """
         replaced = self._inputs.get((node.name, port))
         end = replaced or (self.blocks[node.name], node.primitive.input_port(node, port))
+        # From the block towards the source: each fetch is connected to what follows it.
         for fetch in reversed(
             [*self.memory.input_fetches(self.name, node, port, f"{self.block_name(node)}.{port}")]
         ):
@@ -295,6 +299,7 @@ class InstanceBlocks:
         Lanes run in the core's clock, and group the sizes that look-ups on lanes send.
         """
         stage = self.memory.stage
+        # A step has all loops on lanes, so that a stop of level ``vectors`` - 1 ends it.
         lanes = self.machine.add(Lanes, f"{self.name}lanes", stage.lanes, stage.vectors - 1)
         self._connect((lanes, "out_stream[0]"), end)
         for node in self.nodes.values():

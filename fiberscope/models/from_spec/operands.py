@@ -62,7 +62,7 @@ def prepare_loops(
     """Return the loops of an Einsum with its operands.
 
     Args:
-        specification: the specification of the Einsum.
+        specification, einsum: the Einsum and its specification.
         trees: fibertrees of the tensors that the Einsum reads, by name. Of the tensor ``handed``, only the
             ranks are read.
         outer: loops of the Einsum before the cut.
@@ -77,6 +77,7 @@ def prepare_loops(
         raise refuse(specification, f"{einsum.name}: {message}")
     plan = LoopPlan(einsum, rank_shapes(specification, einsum, trees))
     operands = [rename_operand(specification, access, trees) for access in accesses(plan.equation.expression)]
+    # This call renames ranks, so that ``prepare`` does not find and partition them.
     unpartitioned = _leave_unpartitioned(plan, operands)
     prepare(plan, operands)
     tensors: dict[str, StoredTensor] = {}
@@ -84,6 +85,7 @@ def prepare_loops(
     reads: list[Access] = []
     skipped = skipped_loops(specification, einsum)
     for operand in operands:
+        # A prime for each earlier access to the same tensor: A, A', A''.
         name = operand.name + "'" * sum(tensor.partition("'")[0] == operand.name for tensor in tensors)
         if operand.followers and (skipped.intersection(operand.followers) or not _multiplies(plan)):
             message = (
@@ -105,6 +107,8 @@ def prepare_loops(
 def _leave_unpartitioned(plan: LoopPlan, operands: Sequence[Operand]) -> dict[int, tuple[str, ...]]:
     """Leave ranks of a product's operands unpartitioned if another operand's pieces select coordinates.
 
+    A rank stays unpartitioned only if it is uncompressed, and its pieces are cut by shape and have loops.
+
     Returns:
         For each changed operand, by its number, the names of the pieces that its fibertree lacks.
     """
@@ -117,6 +121,7 @@ def _leave_unpartitioned(plan: LoopPlan, operands: Sequence[Operand]) -> dict[in
             if split is None or rank not in operand.tree.names or not set(split.names) <= set(plan.loops):
                 continue
             depth = plan.loops.index(split.names[-1])
+            # The last level is dense, and thus addressed by coordinate, only if the tensor is full.
             is_last = not any(plan.lowest(name) in plan.loops[depth + 1 :] for name in operand.tree.names)
             if (
                 not is_selected
@@ -188,6 +193,7 @@ def _store_operand(
     names = operand.ordered.names
     order = tuple(range(len(names)))
     if operand.name == handed:
+        # The tensor is never stored: it only needs its ranks, and no elements.
         return StoredTensor((0,) * len(names), Format("s" * len(names), order), (), operand.tree.values[:0])
     for rank in names:
         if rank not in plan.loops and rank not in looked_up:
@@ -206,7 +212,11 @@ def _store_operand(
 
 
 def _level_letter(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> str:
-    """Return a level's letter: d (dense) if every coordinate is visited or looked up, else s."""
+    """Return a level's letter: d (dense) if every coordinate is visited or looked up, else s (compressed).
+
+    Raises:
+        ConfigurationError: an uncompressed rank other than the last one is partitioned.
+    """
     base = plan.base(rank)
     is_unpartitioned = rank == base or rank in operand.followers
     if base not in operand.uncompressed:

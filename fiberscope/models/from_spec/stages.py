@@ -30,14 +30,16 @@ class Stage:
         outer: loops before the cut, the outermost first; all Einsums of the stage have them.
         level: level of the architecture to whose instances tasks are dispatched.
         instances: number of instances of the level.
-        basis: text that explains the number of instances; empty if bound compute units determine it.
+        basis: text that explains the number of instances if bound stores or loops in space determine it;
+            else empty.
         places: loops in space whose iterations are the instances, if no component is bound.
         merger: merger that passes the output of the first Einsum to the second; None for a single Einsum.
         rounds: number of outer loops up to the loop that evicts the output from a shared buffer; 0 if no loop
             does.
         eager: whether an evicted output is read back by groups of all points with a task's coordinates. If
             not, it is read back point by point.
-        lanes: elements per cycle in the innermost loops if they are in space; else 0.
+        lanes: elements per cycle in the innermost loops, if they are in space and their number of lanes is
+            known; else 0.
         vectors: number of innermost loops that run on lanes.
         banked: whether the coordinate of the last outer loop determines the instance of a task.
     """
@@ -96,6 +98,7 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
             stage = _first_stage(specification, remaining, lanes)
             stages.append(stage)
             remaining = remaining[len(stage.einsums) :]
+    # Different tensors, such as ``T`` and ``t``, can have the same stage name.
     tensor_by_stage: dict[str, str] = {}
     for name in (stage.einsums[-1].name for stage in stages):
         earlier = tensor_by_stage.setdefault(stage_name(name), name)
@@ -151,6 +154,7 @@ def _first_stage(specification: Specification, einsums: Sequence[Einsum], lanes:
     stage = replace(_stage_of(specification, together, outer), merger=merger)
     if merger is None:
         stage = _with_lanes(specification, stage, lanes)
+    # Lanes can change the outer loops and the number of instances, which decide what is evicted.
     return replace(stage, **_find_rounds(specification, stage))
 
 
@@ -170,6 +174,7 @@ def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage
     if outer:
         places = tuple(loop for loop in stage.places if loop not in loops)
         return replace(stage, outer=outer, places=places, lanes=lanes, vectors=len(loops))
+    # No loop distributes tasks, so one instance stands for all and has the lanes of all.
     together = min(lanes * stage.instances, MAX_LANES)
     return replace(
         stage, outer=outer_order, instances=1, basis="", places=(), lanes=together, vectors=len(loops)
@@ -210,6 +215,7 @@ def _find_merger(
 ) -> Component | None:
     """Return the merger that passes the output of the first Einsum to the second; None without one."""
     first, second = einsums[:2]
+    # A task runs both Einsums, so both must have the same loops before the cut.
     if _find_outer_loops(second) != outer or first.output not in second.inputs:
         return None
     bound = next((merger for merger in second.bindings.mergers if merger.tensor == first.output), None)
@@ -219,7 +225,10 @@ def _find_merger(
 
 
 def _stage_of(specification: Specification, einsums: Sequence[Einsum], outer: tuple[str, ...]) -> Stage:
-    """Return a stage at the level with the most copies among its bound units or, without units, stores."""
+    """Return a stage at the level with the most copies among its bound units or, without units, stores.
+
+    Without any bound component, the stage has ``places``, which later give the number of instances.
+    """
     units: list[Component] = []
     stores: list[Component] = []
     for einsum in einsums:
@@ -234,7 +243,9 @@ def _stage_of(specification: Specification, einsums: Sequence[Einsum], outer: tu
         spacetime = einsums[0].spacetime
         return Stage(tuple(einsums), outer, "pe", 1, places=_rank_names(spacetime.space) if spacetime else ())
     widest = max(units or stores, key=lambda component: component.all_instances)
+    # A path ends with the component; the name before it is the level.
     basis = f"{widest.path[-2]}, the widest level of a bound component"
+    # Without a loop before the cut, the stage is a single task.
     copies = widest.all_instances if outer else 1
     return Stage(tuple(einsums), outer, widest.path[-2].lower(), copies, "" if units or not outer else basis)
 
