@@ -100,6 +100,7 @@ def add_policies(
 
 
 def _with_policy(name: str, part: PartFactory, blocks: Mapping[str, PartFactory]) -> PartFactory:
+    """Return a factory of the block ``name`` with a policy; return a part that is no policy unchanged."""
     policy: object = part
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
         return part
@@ -168,6 +169,8 @@ def check_part(parts: Mapping[str, PartFactory], blocks: Mapping[str, PartFactor
 
 
 def _checked(part: str, factory: PartFactory) -> PartFactory:
+    """Return the factory with the checks of ``check_part``; ``part`` is the name in error messages."""
+
     def make_checked(*arguments: object, **options: object) -> Component:
         # Before the call, so that a TypeError within the class is not taken for wrong arguments.
         fault = _misfit(factory, arguments, options)

@@ -125,6 +125,7 @@ class Mint(Composition[MintParameters]):
                 self.stages[block] = self.add(UNITS[kind_of(block)].part, block, *chain.arguments(block))
 
     def _connect(self) -> None:
+        """Connect the edges of the recipe, and each former with the units that take its constants."""
         chain_of = {block: chain for chain in self.chains for block in chain.blocks}
         for edge in self.recipe.edges:
             if is_row(edge):
@@ -148,6 +149,7 @@ class Mint(Composition[MintParameters]):
             self.kernel.connect(*ends, capacity=ROWS + cycles, latency=cycles)
 
     def _connect_items(self, edge: Edge) -> None:
+        """Connect an edge that carries items on one channel; the edge ``rests`` is a bypass."""
         cycles = latency(edge.producer, edge.output, self.parameters, self.source.shape)
         producer, output, max_tokens = self._producer(edge)
         consumer, port = self._consumer(edge)

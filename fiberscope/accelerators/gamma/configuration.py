@@ -62,6 +62,7 @@ class FiberCache(Configuration):
 
     @model_validator(mode="after")
     def _divides(self) -> Self:
+        """Check that the size is a whole number of sets, and that lines and hashed sets are powers of two."""
         if self.line & (self.line - 1):
             raise ValueError(f"fibercache.line is {self.line} bytes; it should be a power of two")
         step = self.banks * self.ways * self.line
@@ -159,6 +160,7 @@ class GammaConfiguration(TypedParameters):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        """Check sizes against the line, and that the scheduler can hold the nonzeros of one task."""
         line = self.fibercache.line
         element, value, pointer = self.format.element, self.format.value, self.format.pointer
         for key, size in (("element", element), ("pointer", pointer)):

@@ -112,6 +112,7 @@ class Gamma(Composition[GammaConfiguration]):
         self.build()
 
     def _add_scheduler(self) -> Component:
+        """Add the scheduler, which needs the task table and the occupancy."""
         parameters = self.parameters
         return self.add(
             "scheduler",

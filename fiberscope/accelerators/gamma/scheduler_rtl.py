@@ -101,9 +101,10 @@ class SchedulerAdapter(Adapter):
         return {stream.wire(LENGTH): self._table.output_lengths[token.reference]}
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Write the begin of dispatched partial fibers to the task table, unless a shadow component does."""
+        """Write the starts of dispatched partial fibers to the task table, unless a shadow component does."""
         for label, token in moved.items():
             if label.startswith("tasks") and token.reference != END_OF_WORK and self.shadow is None:
+                # The bit above the start marks a partial fiber.
                 self._begin(token.reference, self.payload(label, OUTPUT) & (1 << INDEX_BITS) - 1)
 
     def _begin(self, task: int, start: int) -> None:

@@ -235,6 +235,7 @@ class Stream:
         )
 
     def _connect_source(self) -> None:
+        """Connect the source pipe: reader of vertices, dispatcher, edge readers and edge pipe."""
         connect, depth = self.machine.kernel.connect, self.parameters.queue.depth
         # The latency of the on-chip table of first edges; entries that bring their edges keep this latency.
         latency = self.parameters.edram.read_latency if self.start_reader is None else 1
