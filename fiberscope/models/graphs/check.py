@@ -20,8 +20,8 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
 
     Raises:
         InputError: the first faults (at most 20) in one line: no writer, invalid attributes, streams of wrong
-            kind or depth or between phases, open inputs, inputs with two streams, split variables without
-            loops, missing or unknown operands.
+            kind or depth, in a cycle or between phases, open inputs, required inputs with two streams, split
+            variables without loops, missing or unknown operands.
     """
     faults = Faults()
     if not graph.writers:
@@ -33,6 +33,7 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
     for stream in graph.streams:
         _check_stream(graph, stream, faults)
     _check_splits(graph, faults)
+    # a node type computes its nests from all required inputs, so the streams must be right first
     if not faults.lines:
         nests_of(graph, faults)
     if tensors is not None:
@@ -47,6 +48,7 @@ def operands_of(graph: Graph) -> list[str]:
     therefore an operand, unless an earlier phase writes it.
     """
     readers = [node for node in graph.nodes.values() if node.primitive.reads]
+    # the attribute ``scalar`` of an ALU names a tensor without dimensions, the constant operand
     scalars = [node for node in graph.nodes.values() if node["scalar"]]
     first_read = _first_phases(readers, "tensor") | _first_phases(scalars, "scalar")
     first_written = _first_phases(graph.writers, "tensor")
@@ -75,11 +77,13 @@ def check_numbers(node: Node, faults: Faults) -> None:
 
 
 def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:
+    """Report missing or doubled streams into required inputs, and roots with a stream into ``ref``."""
     inputs = [stream.input for stream in graph.streams_into(node)]
     for port in node.primitive.required_inputs(node, graph.arity(node)):
         count = inputs.count(port)
         if count > 1:
             faults.add(node.location, f"{node}: {count} streams go into {port}; it takes one")
+        # without a stream, the machine feeds ``ref`` of a root or an array with the reference 0
         if count == 0 and not (port == "ref" and node.starts_at_root):
             root = "; root=true would feed it 0 and the end" if port == "ref" else ""
             faults.add(node.location, f"{node}: nothing is connected to {port}{root}")
@@ -89,6 +93,7 @@ def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:
 
 def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
+    # the stream has the kind that the file states; the ports of the source determine what it carries
     kind, port = graph.kind_at(source, stream.output), target.input(stream.input)
     assert port is not None
     edge = f"edge {stream.source} -> {stream.target}"

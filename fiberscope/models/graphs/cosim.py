@@ -48,7 +48,7 @@ class CosimulationResult:
     Args:
         verilog: Verilog of the graph.
         cycles: cycles of the run.
-        tokens: number of tokens without those of roots.
+        tokens: number of tokens without those of roots, which the test bench itself sends.
         files: paths of the written files.
         simulator: name of the HDL simulator.
     """
@@ -96,6 +96,7 @@ def cosimulate(
     write_gv(graph, file)
     files = (file, *write_verilog(hardware, name, folder))
     lint(files[1], module, folder, GRAPH_WAIVERS)
+    # this runs the event model: the occupancy of the accumulators is known only after a run
     transcript = machine_transcript(machine)
     _check_places(machine, points)
     tokens = sum(len(stream) for name, stream in transcript.items() if ".root" not in name)
@@ -131,11 +132,12 @@ def area_table(verilog: GraphVerilog) -> Table:
     """Return a table of the area of each block without channels; equal blocks share a row.
 
     Raises:
-        HdlError: Yosys is missing.
+        HdlError: Yosys is missing, or does not accept the Verilog of a block.
     """
     names: dict[Part, list[str]] = {}
     for name in verilog.names:
         names.setdefault(verilog.composition.parts[name], []).append(name)
+    # a synthesis for each distinct part; the totals below count every instance
     areas = {part: measure(part.block, part.parameters) for part in names}
     table = Table("Area by block", ("block", "gates", "flip-flops", "memory bits", "depth"))
     for part in sorted(areas, key=lambda part: -areas[part].gate_count):

@@ -165,7 +165,7 @@ def prepare(
 
     Args:
         graph, tensors, exact: the arguments of ``run``.
-        progress: called with ``loading``, the completed work and the total work.
+        progress: called during a download with ``loading``, the bytes read so far and the bytes in total.
 
     Raises:
         InputError, WorkloadError: an argument is invalid.
@@ -209,9 +209,11 @@ class PhaseRuns(GraphRun):
         """
         start, simulation_seconds = time.perf_counter(), 0.0
         self._tensors = {name: operand.stored for name, operand in self.prepared.operands.items()}
+        # entries of the reference only: a wrong result does not change what later phases should compute
         self._expected: dict[str, SparseTensor | Points] = {
             name: operand.entries() for name, operand in self.prepared.operands.items()
         }
+        # number of terms in each entry of a tensor, which bounds its rounding error; an operand has one
         self._terms = {name: unit_values(tensor) for name, tensor in self._expected.items()}
         for phase in self.prepared.graph.phases:
             phase_start = time.perf_counter()
@@ -233,11 +235,13 @@ class PhaseRuns(GraphRun):
 
     def _run_phase(self, phase: int) -> Run:
         """Run a phase; record a deadlock with its explanation, and files that could not be written."""
+        # occupancies need a kernel that runs all blocks in step, not each ahead of its consumers
         machine = self._build(phase, kernel=Kernel() if self.options.histograms else None)
         self.machines.append(machine)
         self.watch = Watch(machine, histograms=self.options.histograms)
         recorders = self.options.recorders
         if phase != self.prepared.graph.phases[-1]:
+            # a waveform and a trace are of the last phase; states of an earlier phase only if it fails
             drive = self.options.drive_phase
             recorders = Recorders(states=recorders.states, drive=drive, only_unfinished_states=True)
         limit, report_progress = self.options.cycle_limit, self.options.report_progress
@@ -248,6 +252,7 @@ class PhaseRuns(GraphRun):
         if recorded.deadlock is not None:
             explanation = explain_deadlock(
                 machine,
+                # in step, as the explanation reads how many tokens each channel had to hold at once
                 lambda: self._build_with_depth(0, phase, Kernel()),
                 lambda depth: self._build_with_depth(depth, phase),
             )
@@ -271,6 +276,7 @@ class PhaseRuns(GraphRun):
         try:
             return GraphMachine(*arguments, phase, kernel)
         except BuildError:
+            # faulty wiring is a defect of the machine, not of the graph or its operands
             raise
         except SimulationError as error:
             raise InputError(f"{prepared.name}: {error}") from error
@@ -291,6 +297,8 @@ class PhaseRuns(GraphRun):
     def _take_results(self, machine: GraphMachine) -> None:
         """Store the results of a phase for later phases, and compare those with an expression.
 
+        A result without values, the coordinates of a split tensor, is not compared: its values are those of
+        the tensor.
         A failed comparison is stored in ``comparisons``, and raises no error here.
         """
         for name, contents in machine.result().items():
@@ -299,6 +307,7 @@ class PhaseRuns(GraphRun):
                 None,
             )
             tensor = self._result_of(contents, assignment)
+            # ``_check_readable`` refuses a later phase that reads a tensor without coordinates
             if tensor is not None:
                 self._tensors[name] = tensor
             stored_result = self.results[name] = self._join_splits(tensor, assignment)
@@ -312,6 +321,7 @@ class PhaseRuns(GraphRun):
     ) -> Comparison:
         """Compare a result with the expected result of its assignment."""
         rounding = self._rounding(assignment)
+        # with quirk 15 or 16, values without coordinates are expected, and ``compare`` compares lists
         if result is None and not self.parameters.has_unpaired_values:
             return count_unpaired(contents)
         expected = self._expected[assignment.result.tensor]
@@ -322,6 +332,7 @@ class PhaseRuns(GraphRun):
     def _rounding(self, assignment: Assignment) -> Rounding:
         """Return the accepted rounding error of a result."""
         value_type = self.parameters.value_type
+        # integers and ``auto`` are computed in doubles, as the reference is
         if not value_type.floats:
             return DOUBLE_LIMITS
         terms = count_terms(assignment, self._terms, self.prepared.sizes)
@@ -331,7 +342,7 @@ class PhaseRuns(GraphRun):
         )
 
     def _join_splits(self, tensor: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
-        """Return a written tensor in undivided dimensions."""
+        """Return a written tensor in undivided dimensions; None if its values have no coordinates."""
         if tensor is None:
             return None
         if assignment is None:
@@ -340,6 +351,7 @@ class PhaseRuns(GraphRun):
         return join_tensor(tensor.entries(), variables, self.prepared.sizes, splits)
 
     def _result_of(self, contents: WriterContents, assignment: Assignment | None) -> StoredTensor | None:
+        """Return what the writers hold as ``assemble`` does; a split tensor has the values of its operand."""
         if contents.values is None and assignment is not None and isinstance(assignment.expression, Split):
             return attach_values(contents, self._tensors[assignment.expression.operand.tensor].values)
         return contents.assemble(has_unpaired_values=self.parameters.has_unpaired_values)

@@ -79,6 +79,7 @@ def _result_variables(graph: Graph, writers: list[Node], nest: tuple[str, ...]) 
         int(node["mode"]): node["index"] for node in writers if not node.writes_values and node["index"]
     }
     tensor_format = graph.formats.get(writers[0]["tensor"])
+    # a variable that a writer names takes precedence over the loop of its level
     if tensor_format is not None and len(tensor_format.order) == len(nest):
         by_level = {dimension: nest[level] for level, dimension in enumerate(tensor_format.order)}
         return tuple({**by_level, **writer_variables}[dimension] for dimension in range(len(nest)))
@@ -95,6 +96,7 @@ def _split_of_tensor(graph: Graph, writers: list[Node]) -> Assignment:
     for node in ordered:
         stream = _stream_into(graph, node, "bv" if node.level.is_bit_vector else "crd")
         source = graph.nodes[stream.source]
+        # back through packers, droppers and splitters to the scanner
         while input := source.primitive.forwarded_input or source.primitive.split_input:
             factor = int(source["factor"] or factor)
             stream = _stream_into(graph, source, input)
@@ -104,6 +106,7 @@ def _split_of_tensor(graph: Graph, writers: list[Node]) -> Assignment:
         access = Access.plain(source["tensor"], (source["index"],))
     assert access is not None
     variable = access.variables[0]
+    # chunk and offset, with the names that ``algebra.evaluate`` gives to the parts
     result = Access.plain(ordered[0]["tensor"], (f"{variable}1", f"{variable}0"))
     return Assignment(result, Split(access, factor))
 
@@ -118,7 +121,11 @@ def _undivided_assignment(assignment: Assignment, splits: Splits) -> Assignment:
 
 
 def _undivided(expression: Expression, splits: Splits) -> Expression:
-    """Return an expression in undivided index variables; nested sums over parts become one sum."""
+    """Return an expression in undivided index variables; nested sums over parts become one sum.
+
+    Raises:
+        ValueError: an access or a sum has a part of a split variable without the other part, or out of order.
+    """
     if isinstance(expression, Access):
         variables = join_variables(expression.variables, splits)
         if split_variables(variables, splits) != expression.variables:
@@ -158,6 +165,7 @@ class Tree:
     def values_into(self, node: Node) -> list[Expression]:
         """Return the expressions of the value streams into a block, in the order of ports."""
         streams = (stream for stream in self._graph.streams_into(node) if stream.kind == "val")
+        # a block has at most two inputs of values, so the order of the names is that of the numbers
         return [self.value(stream) for stream in sorted(streams, key=lambda stream: stream.input)]
 
     def nest_into(self, node: Node, input: str) -> Nest:
@@ -197,6 +205,7 @@ class Tree:
                 variables.insert(0, source["index"])
                 if stream.output == "crd" and not stream.input.startswith(("crd", "bv")):
                     return variables  # in a dense level the coordinate is the position
+            # a lookup leads to positions of a level, as a scanner does
             if stream.output == "located":
                 variables.insert(0, source["index"])
             stream = self._graph.stream_into(source, source.primitive.reference_input(source, stream.output))

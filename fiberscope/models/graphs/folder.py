@@ -56,9 +56,11 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
 def _files(path: Path) -> dict[tuple[str, int], Path]:
     files = {}
     for file in sorted(path.rglob("*")):
+        # the path in the folder, as a subfolder may name the level; of two files of a level the last counts
         name = str(file.relative_to(path)).lower()
         kind = next((kind for kind in KINDS if kind in name.replace("vals", "val")), None)
         if file.is_file() and kind is not None:
+            # earlier numbers, as in ``B1_mode_0_seg``, belong to the name of the tensor
             numbers = re.findall(r"\d+", name)
             level = int(numbers[-1]) if numbers and kind in ("seg", "crd") else 0
             files[kind, level] = file
@@ -66,7 +68,11 @@ def _files(path: Path) -> dict[tuple[str, int], Path]:
 
 
 def _sizes(files: dict[tuple[str, int], Path], format: Format, path: Path) -> list[int]:
-    """Return the sizes of the dimensions, as far as the coordinates determine them."""
+    """Return the sizes of the dimensions, as far as the coordinates determine them: 1 without coordinates.
+
+    Raises:
+        WorkloadError: a level has no coordinates file, so that only a shape could tell its size.
+    """
     sizes = [0] * len(format.order)
     for level, dimension in enumerate(format.order):
         if ("crd", level) not in files:
@@ -120,6 +126,7 @@ def _check(tensor: StoredTensor, path: Path) -> None:
 
 def _increase(level: CompressedLevel) -> bool:
     """Return whether the coordinates increase within each fiber."""
+    # step n leads from element n to element n + 1
     steps = np.diff(level.coordinates) > 0
     begins = level.segments[(level.segments > 0) & (level.segments < len(level.coordinates))]
     steps[begins - 1] = True  # a new fiber may begin at any coordinate

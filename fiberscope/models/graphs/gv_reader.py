@@ -45,7 +45,7 @@ def read_gv(path: str | Path) -> Graph:
 def graph_from_text(text: str, file: str = "graph") -> Graph:
     """Return the graph that a text in DOT describes; error messages name ``file``.
 
-    The graph lists each correction of the text in ``notes``. It is not yet checked, see ``check``.
+    The graph lists its corrections in ``notes``, except merged duplicates. Call ``check`` before a run.
 
     Raises:
         InputError: the text has faults. A fault of a node or an edge has line and column.
@@ -54,14 +54,17 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
     settings = _counted_phases(digraph, file, faults), _splits(digraph, file, faults)
     graph = Graph(_formats(digraph, file, faults), *settings)
     broadcasts = _add_nodes(graph, digraph, faults)
+    # nodes with a fault count as declared too, so that their edges add no further faults
     declared = {statement.name for statement in digraph.nodes}
     edges = _merge_broadcasts(digraph, broadcasts, faults)
     complete = [edge for edge in edges if _joins_nodes(edge, declared, faults)]
     faults.raise_any()
+    # the blocks at both ends determine the ports, so all nodes must be right by now
     _add_streams(graph, complete, faults)
     faults.raise_any()
     _feed_signals_coordinates(graph)
     _replace_by_vector_reducers(graph)
+    # after the vector reducers, which keep a reducer in front of them, unlike accumulators of points
     _remove_reducers(graph)
     _add_constant(graph)
     return graph
@@ -119,10 +122,14 @@ def _remove_reducers(graph: Graph) -> None:
 
 
 def _is_redundant(graph: Graph, reducer_input: Stream, reducer_output: Stream) -> bool:
-    """Return whether the coordinates of an accumulator are as deep as the input of a reducer before it."""
+    """Return whether the coordinates of an accumulator are as deep as the input of a reducer before it.
+
+    An accumulator without inner coordinates makes the reducer redundant, too.
+    """
     coordinates = graph.stream_into(graph.nodes[reducer_output.target], "crd_inner")
     if coordinates is None:
         return True
+    # computed for each reducer, as the graph changes between them
     nests = nests_of(graph)
     depths = [len(nests.get((stream.source, stream.output), ())) for stream in (coordinates, reducer_input)]
     return depths[0] == depths[1]
@@ -133,6 +140,7 @@ def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:
     for entry in filter(None, digraph.settings.get("comment", "").split(",")):
         name, equals, text = entry.strip().partition("=")
         try:
+            # an entry without ``=`` is no format, also not the empty format of a scalar
             formats[name] = format_of(text if equals else "?")
         except ValueError as error:
             faults.add(None, f"{file}: comment: {name}: {error}")
@@ -159,10 +167,11 @@ def _splits(digraph: Digraph, file: str, faults: Faults) -> dict[str, int]:
 def _add_nodes(graph: Graph, digraph: Digraph, faults: Faults) -> set[str]:
     """Add the nodes, and return the names of broadcasts, which become no blocks.
 
-    Two statements of the same name become one node with the attributes of both.
+    Two statements of the same name become one node with the attributes of both; the later ones count.
     """
     merged: dict[str, NodeStatement] = {}
     for statement in digraph.nodes:
+        # a statement as ``node [...]`` sets defaults for drawings only
         if statement.name in DEFAULTS:
             continue
         first = merged.setdefault(statement.name, NodeStatement(statement.name, {}, statement.location))
@@ -181,6 +190,7 @@ def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
         advice = nearest(type, PRIMITIVES) if type else 'give it one, as in type="fiberlookup"'
         faults.add(statement.location, f"node {statement.name} has no type {type or 'at all'}; {advice}")
         return
+    # public files repeat the attributes in the comment; the attributes themselves take precedence
     pairs = {**_comment_pairs(statement.attributes.get("comment", "")), **statement.attributes}
     attributes = {key: value for key, value in pairs.items() if key not in DERIVED}
     node = Node(statement.name, type, attributes, statement.location)
@@ -223,7 +233,11 @@ def _merge_broadcasts(digraph: Digraph, broadcasts: set[str], faults: Faults) ->
 def _first_edge(
     statement: EdgeStatement, inputs: Mapping[str, EdgeStatement], broadcasts: set[str], faults: Faults
 ) -> EdgeStatement | None:
-    """Return the first edge of a chain of broadcasts."""
+    """Return the edge from the block that feeds a chain of broadcasts; None, with a fault, without a block.
+
+    An edge that starts at a block is returned as it is.
+    """
+    # a cycle of broadcasts has no block at its start
     visited = {statement.source}
     while statement.source in broadcasts:
         previous = inputs.get(statement.source)

@@ -28,7 +28,10 @@ def write_gv(graph: Graph, path: str | Path) -> None:
 
 
 def gv_text(graph: Graph) -> str:
-    """Return the text of a graph file, from which the reader restores an equal graph."""
+    """Return the text of a graph file.
+
+    The reader restores an equal graph from the text, unless the graph has faults that the reader corrects.
+    """
     lines = ["digraph SAM {"]
     if graph.formats:
         formats = ",".join(f"{tensor}={tensor_format}" for tensor, tensor_format in graph.formats.items())
@@ -45,6 +48,7 @@ def gv_text(graph: Graph) -> str:
 
 
 def _node(node: Node) -> str:
+    # public files list the attributes in the comment too
     file_attributes = {"type": node.type, **node.attributes}
     attributes = {
         "comment": ",".join(f"{key}={value}" for key, value in file_attributes.items()),
@@ -95,8 +99,10 @@ def _readable_edges(graph: Graph) -> list[Edge]:
     are therefore applied until they find every port.
     """
     edges = [_edge(graph, stream) for stream in graph.streams]
+    # blocks whose edges all name their ports
     explicit = {name for name, node in graph.nodes.items() if not node.primitive.infers_ports}
     wrong: set[int] = set()
+    # each round names the ports of at least one more edge, so the loop ends
     while True:
         for number, stream in enumerate(graph.streams):
             if number in wrong or not explicit.isdisjoint((stream.source, stream.target)):
@@ -109,6 +115,7 @@ def _readable_edges(graph: Graph) -> list[Edge]:
         }
         if not wrong:
             return edges
+        # a joiner with one such edge gets ports at all of its edges
         targets = {edges[number].target for number in wrong}
         explicit |= {name for name in targets if graph.nodes[name].primitive.has_operand_pairs}
 
@@ -117,6 +124,7 @@ def _finds_ports(finder: PortFinder, edge: Edge, stream: Stream) -> bool:
     try:
         return finder.ports(edge) == (stream.output, stream.input)
     except ValueError:
+        # the ports are ambiguous without names
         return False
 
 

@@ -91,7 +91,7 @@ class GraphMachine:
             node.name: self._loop.output_block(node, block) if self._loop else block
             for node, block in zip(self.nodes, self.blocks.values(), strict=True)
         }
-        self._consumers: dict[tuple[str, str], int] = {}
+        self._consumers: dict[tuple[str, str], int] = {}  # consumers of each output so far, each with a port
         self.droppers: dict[str, StopDropper] = {}
         self.channel_of: dict[int, Channel] = {}
         for node in self.nodes:
@@ -100,12 +100,12 @@ class GraphMachine:
             if stream.source in self.blocks and stream.target in self.blocks:
                 self.channel_of[number] = self._connect(stream)
         if self._loop:
-            self._loop.close()
+            self._loop.close()  # after the connections, whose units it connects to the scratchpad
         if observe is not None:
             observe(self)
         self.kernel.build()
         if self._tiles and parameters.tiles.restart:
-            self._tiles.restart_blocks(self.blocks)
+            self._tiles.restart_blocks(self.blocks)  # after ``build``, which adds the output streams
 
     def _scratchpad(self, parameters: GraphParameters) -> ScratchpadLoop | None:
         """Return the scratchpad of the graph; None without a scratchpad."""
@@ -128,7 +128,7 @@ class GraphMachine:
         return TileMemories(tile_loops(self.graph, tiles), tiles, tensors)
 
     def _feed_root(self, node: Node) -> None:
-        """Feed the reference 0 and the done token to the first block of a tensor."""
+        """Feed the reference 0 and done to a block that starts at a root; leave other blocks as they are."""
         has_reference = self.graph.stream_into(node, "ref") is not None
         if node.root or (node.starts_at_root and not has_reference):
             block = self.blocks[node.name]
@@ -153,6 +153,7 @@ class GraphMachine:
             return self._connect_tiles(source, stream, block, port)
         output = self._next_output(source, stream.output)
         for writer in self._loop.writers(target, self.blocks[target.name]) if self._loop else ():
+            # the units that write to the scratchpad see the stream in parallel with the writer block
             tap = self._next_output(source, stream.output)
             self._join(source, tap, writer, "in_stream")
         if not target.primitive.accumulates:
@@ -167,6 +168,7 @@ class GraphMachine:
         """Connect the memory of an operand's tiles to a consumer of their references."""
         assert self._tiles is not None
         memory = self._tiles.memory(stream)
+        # the consumers of an output share one memory, as they name the same tiles
         if memory is None:
             memory = self.kernel.add(self._tiles.build(stream))
             self._join(source, self._next_output(source, stream.output), memory, "in_ref")
@@ -306,8 +308,10 @@ def segments_of(block: StreamBlock, outer_levels: Sequence[Level]) -> Integers:
         outer_levels: the written levels above, outermost first.
     """
     stops, fibers = np.array(block.stopped_at, np.int64), stops_below(outer_levels)  # type: ignore[attr-defined]
+    # with Q16 the writer forgets empty fibers, and its segments are the result to reproduce
     if block.quirks & Q16 or len(stops) != len(fibers):
         return np.array(block.segments, np.int64)  # type: ignore[attr-defined]
+    # a fiber ends where its stop came: ``stopped_at`` has the number of elements before each stop
     return np.append(0, stops[fibers])
 
 

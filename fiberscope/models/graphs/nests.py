@@ -21,7 +21,8 @@ def nests_of(graph: Graph, faults: Faults | None = None) -> Nests:
 
     Args:
         graph: a graph whose streams match their ports.
-        faults: collects a fault for each block whose inputs have different depths; ignored if None.
+        faults: collects a fault for each block whose inputs have wrong depths, and for a cycle; ignored if
+            None.
     """
     return _Walk(graph, faults or Faults()).nests
 
@@ -38,7 +39,9 @@ class _Walk:
                 self._visit(node, {port: nest for port, nest in inputs.items() if nest is not None})
 
     def _inputs(self, node: Node) -> dict[str, Nest | None]:
+        # a skip stream goes backwards, from an intersecter to a scanner, and does not determine the loops
         inputs = {s.input: self._nest(s) for s in self._graph.streams_into(node) if s.input != "skip"}
+        # without a stream, a block is fed by a root or never reached
         return inputs or ({"ref": ()} if node.starts_at_root else {"ref": None})
 
     def _nest(self, stream: Stream) -> Nest | None:
@@ -51,6 +54,7 @@ class _Walk:
             numbers = range(self._graph.arity(node)) if port.name.endswith("[]") else [None]
             for number in numbers:
                 output = name if number is None else f"{name}[{number}]"
+                # the most specific key counts: the port, its array, or all outputs
                 self.nests[node.name, output] = outputs.get(output, outputs.get(name, outputs.get("", ())))
 
 
@@ -75,6 +79,7 @@ def check_nesting(node: Node, outer: Nest, inner: Nest, names: tuple[str, str], 
 def accumulated_variables(node: Node) -> Nest:
     """Return the index variables of an accumulator's points, outermost first."""
     matches = (re.fullmatch(r"in(\d+)", name) for name in node.attributes)
+    # ``in0`` is the innermost variable
     numbers = sorted((int(match[1]) for match in matches if match and node[match[0]]), reverse=True)
     return tuple(node[f"in{number}"] for number in numbers)
 
@@ -116,6 +121,7 @@ def topological_order(graph: Graph, faults: Faults | None = None) -> list[Node]:
     Args:
         faults: collects a fault for a cycle; ignored if None.
     """
+    # Kahn's algorithm: ``waiting`` counts the streams into a block whose source is not yet in ``ordered``
     waiting = {node.name: 0 for node in graph.nodes.values()}
     forward = [stream for stream in graph.streams if stream.input != "skip"]
     consumers: dict[str, list[str]] = {name: [] for name in waiting}

@@ -64,12 +64,16 @@ class Node:
 
     @property
     def starts_at_root(self) -> bool:
-        """Return whether a root feeds the node if no stream enters its reference input."""
+        """Return whether a root feeds the node if no stream enters its reference input.
+
+        An array without references loads the value of a scalar.
+        """
         return self.root or self.primitive.loads
 
     @property
     def is_unary(self) -> bool:
         """Return whether the node is an ALU with one stream: a unary function, or a constant operand."""
+        # only the types of unary functions have the attribute ``rb_const``
         return bool(
             self["in2"] or self["const0"] or self["scalar"] or "rb_const" in self.primitive.attributes
         )
@@ -131,6 +135,7 @@ class Graph:
         counted: phases whose cycles count; all phases if empty.
         splits: for each index variable that is split into chunks (``splits.py``), the size of a chunk.
         nodes: nodes, by name.
+        streams: streams, in the order in which they were added.
         notes: corrections that the reader of a file made.
     """
 
@@ -173,7 +178,7 @@ class Graph:
         """Add a stream from an output of a block to an input of a block, and return it.
 
         Connect the streams into ``source`` first: they may determine the kind of the stream. ``check`` later
-        refuses a wrong kind, and an input with two streams.
+        refuses a wrong kind, and a required input with two streams.
 
         Args:
             source, target: blocks of this graph.
@@ -219,10 +224,14 @@ class Graph:
         return next((stream for stream in self.streams_into(node) if stream.input == input), None)
 
     def tensor_at(self, stream: Stream) -> str:
-        """Return the tensor to which a stream of references, or of coordinates beside references, belongs."""
+        """Return the tensor to which a stream of references, or of coordinates beside references, belongs.
+
+        Empty for a stream that belongs to no single tensor.
+        """
         source = self.nodes[stream.source]
         if source["tensor"] or not source.primitive.has_operand_pairs:
             return source["tensor"]
+        # a joiner passes a reference on at the port of the same name; a coordinate belongs to its reference
         if stream.kind == REF:
             references = self.stream_into(source, stream.output)
         else:
@@ -233,6 +242,7 @@ class Graph:
         """Return the number of ports in a block's arrays: ``ways``, or as many as connected inputs need."""
         if node["ways"]:
             return int(node["ways"])
+        # the number n of an input ``name[n]``
         numbers = [int(s.input[:-1].partition("[")[2]) for s in self.streams_into(node) if "[" in s.input]
         return 1 + max(numbers, default=-1)
 

@@ -31,7 +31,7 @@ from fiberscope.workloads.verification import Comparison
 if TYPE_CHECKING:
     from fiberscope.models.graphs.prepared import PreparedGraph
 
-_BEGIN = Run(True, "done", 0, 0, 0.0)
+_BEGIN = Run(True, "done", 0, 0, 0.0)  # before the first phase
 BLOCKS = "blocks"  # name of the blocks of a graph among the parts of its costs
 REFERENCE = "the graph's expression, by joins of coordinates"
 
@@ -64,7 +64,10 @@ class GraphRun:
 
 
 def report(run: GraphRun) -> Report:
-    """Return the report of a run, whether its result is right or wrong."""
+    """Return the report of a run, whether its result is right or wrong.
+
+    The report holds the tensor that was written last as the answer of the run; None for an incomplete run.
+    """
     prepared, cycles, components = run.prepared, _cycles(run), _components(run)
     seconds = float(cycles / run.parameters.clock)
     operations = add_counts(machine.operations() for machine in run.machines)
@@ -98,6 +101,7 @@ def report(run: GraphRun) -> Report:
 
 def _cycles(run: GraphRun) -> int:
     """Return the cycles of the phases that count; of a run that ended early, the cycles so far."""
+    # the cycles of a machine are those of its last writer, which an interrupted machine does not have yet
     counted = run.prepared.graph.counted or run.prepared.graph.phases
     is_incomplete = not run.last_run.complete
     return sum(
@@ -128,6 +132,7 @@ def _costs(run: GraphRun, seconds: float) -> dict[str, Any]:
     if not costs:
         return {}
     energy = [item for memory in costs for item in memory.energy]
+    # entries without figures keep the totals from appearing complete
     energy += [EnergyItem(BLOCKS, "", DYNAMIC, UNKNOWN), EnergyItem(CHANNELS, "", MEMORY, UNKNOWN)]
     area = [item for memory in costs for item in memory.area]
     return {**energy_fields(energy, seconds), **area_fields([*area, AreaItem(BLOCKS, "", UNKNOWN)])}
@@ -165,6 +170,7 @@ def busiest(components: Mapping[str, parts.Component]) -> str:
 
 
 def _product(run: GraphRun) -> parts.Product | None:
+    """Return shape and nonzeros of the last result with coordinates; None without such a result."""
     product = next((result for result in reversed(list(run.results.values())) if result is not None), None)
     return None if product is None else parts.Product(shape=product.shape, nonzeros=product.nonzeros)
 
@@ -172,4 +178,5 @@ def _product(run: GraphRun) -> parts.Product | None:
 def _verification(run: GraphRun) -> parts.Verification:
     if not run.prepared.assignments:
         return verification(f"none: no expression can be read ({run.prepared.unreadable_reason})", [])
+    # an incomplete run has compared the results of its complete phases only
     return verification(REFERENCE, [*run.comparisons.values()] if run.last_run.complete else [])

@@ -64,6 +64,7 @@ class WriterContents:
         if has_unpaired_values:
             fewer = self.values[self.values != 0]
         else:
+            # a nonzero value beyond the last position stays, and then the tensor cannot be assembled
             last = int(np.flatnonzero(self.values).max(initial=-1))
             fewer = self.values[: max(self.positions, last + 1)]
         for values in (self.values, fewer):
@@ -134,6 +135,7 @@ def count_terms(
         terms: number of terms of each entry of the operands, by name.
         sizes: sizes of the index variables.
     """
+    # the sizes add up magnitudes, so a difference counts the terms of both sides; its values may cancel
     points = reference(assignment, terms, sizes)
     return Points(points.columns, points.sizes, points.sizes)
 
@@ -161,6 +163,7 @@ def compare(
     Raises:
         InputError: the space of the result has at least 2**63 points.
     """
+    # an error by underflow is absolute; added to the magnitudes, it passes as a relative error
     if rounding.floor:
         expected = replace(expected, sizes=expected.sizes + rounding.floor)
     if tensor is None:
@@ -184,6 +187,7 @@ def _compare_keyed(
     in_range = indices < len(expected_keys)
     is_expected = np.zeros(len(keys), bool)
     is_expected[in_range] = expected_keys[indices[in_range]] == keys[in_range]
+    # an explicit zero on one side only is no difference
     extra = int(np.count_nonzero(values[~is_expected]))
     entries = expected.select(indices[is_expected])
     error, overflows = compare_values(entries.values, entries.sizes, values[is_expected], rounding)
@@ -214,6 +218,7 @@ def _compare_lists(
             np.inf, max(0, len(nonzero_points) - len(nonzeros)), max(0, len(nonzeros) - len(nonzero_points))
         )
     error, overflows = compare_values(nonzero_points.values, nonzero_points.sizes, nonzeros, rounding)
+    # the writer may have kept or dropped the coordinates of explicit zeros, but all of them alike
     if by_level and not _equals_any(contents.coordinates(), by_level[-1], ordered, nonzero_points):
         return Comparison(np.inf, 0, 0)
     return Comparison(error, overflows=overflows)

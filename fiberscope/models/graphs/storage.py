@@ -54,6 +54,7 @@ def elements_of(levels: Sequence[Level]) -> tuple[list[Integers], Integers]:
     columns: list[Integers] = []
     for level in levels:
         owners, coordinates, positions = level.expand(positions)
+        # each element of the level repeats the coordinates of its fiber in the outer levels
         columns = [column[owners] for column in columns] + [coordinates]
     return columns, positions
 
@@ -70,6 +71,7 @@ def store(tensor: SparseTensor, format: Format) -> StoredTensor:
     """
     shape = tensor.shape
     transposed = tensor.transposed(format.order) if shape else tensor
+    # for each entry, its position in the levels so far, which is the number of its fiber in the next level
     parents, count = np.zeros(tensor.nonzeros, np.int64), 1
     levels: list[Level] = []
     for level_format, dimension, column in zip(
@@ -79,6 +81,7 @@ def store(tensor: SparseTensor, format: Format) -> StoredTensor:
         levels.append(level)
         count = level.children
     values = np.zeros(count)
+    # positions of a dense level without an entry keep the value 0
     values[parents] = transposed.values
     return StoredTensor(shape, format, tuple(levels), values)
 
@@ -95,6 +98,7 @@ def assemble_tensor(
 
     Args:
         shape: sizes of the dimensions.
+        format: format of the tensor, which is not compared with the levels.
         levels: levels, outermost first.
         values: a value for each position of the last level.
 
@@ -144,6 +148,8 @@ def stops_below(levels: Sequence[Level]) -> Flags:
         counts = np.zeros(len(fibers), np.int64)
         if np.count_nonzero(fibers) != level.fibers:
             return np.zeros(0, bool)
+        # only the stops that end a fiber of this level have a count of elements
         counts[fibers] = level.counts
+        # an empty fiber sends a single stop, below which there is no fiber
         fibers = np.repeat(counts > 0, np.maximum(counts, 1))
     return fibers

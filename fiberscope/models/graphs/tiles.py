@@ -1,4 +1,9 @@
-"""Tiles of a graph: the memories of tiles between the loops over tiles and the inner graph, and restarts."""
+"""Tiles of a graph: the memories of tiles between the loops over tiles and the inner graph, and restarts.
+
+A tile is the part of an operand for one iteration of the loops over tiles. A memory holds back the reference
+to a tile until the tile is loaded. After each tile, a block of the inner graph can pause for some cycles: it
+restarts.
+"""
 
 from __future__ import annotations
 
@@ -61,6 +66,7 @@ class TileLoops:
             )
         for nest in self.nests.values():
             depth = self.depth_of(nest)
+            # the ``depth`` loops over tiles around a stream must be its ``depth`` outermost loops
             if not self.variables.issuperset(nest[:depth]):
                 raise InputError(
                     f"tiles.loops: {','.join(sorted(self.variables))} should be the outermost loops; "
@@ -79,6 +85,7 @@ class TileLoops:
         A block is inside of tiles if that output has a loop which is no loop over tiles.
         """
         outputs = {output: nest for (name, output), nest in self.nests.items() if name == node.name}
+        # a writer has no output, and a block that no root reaches has no nest
         if not outputs:
             return None
         output = max(outputs, key=lambda name: len(outputs[name]))
@@ -152,6 +159,7 @@ def tile_sizes(tensor: StoredTensor, outer_levels: int, parameters: TileParamete
     bounds = np.arange(count + 1)  # first fiber of each tile, in the level
     sizes = np.zeros(count, np.int64)
     for level, format in zip(tensor.levels[outer_levels:], tensor.format.levels[outer_levels:], strict=True):
+        # the number of children before a tile is the number of its first fiber in the next level
         children = np.append(0, np.cumsum(level.counts))[bounds]
         sizes += format.stored_bytes(level, np.diff(bounds), np.diff(children), parameters)
         bounds = children
@@ -171,6 +179,7 @@ def checked_sizes(loops: TileLoops, name: str, tensor: StoredTensor, parameters:
         InputError: the two largest tiles, or the only tile, do not fit in the memory.
     """
     sizes = tile_sizes(tensor, loops.outer_levels(tensor, name), parameters)
+    # the tile in use stays while the next one is loaded, and any two tiles can follow each other
     least = int(np.sort(sizes)[-2:].sum())
     if least > parameters.capacity:
         raise InputError(
@@ -208,6 +217,9 @@ class TileMemories:
         loops: the loops over tiles.
         parameters: capacity, bandwidth, latency, tiles ahead and restarts.
         tensors: the stored operands, by name.
+
+    Attributes:
+        memories: tensor and memory of each output with references to tiles, by node and output.
     """
 
     def __init__(
@@ -245,6 +257,7 @@ class TileMemories:
             f"graph.{memory_name(tensor, stream)}",
             memoryview(array("q", sizes.tolist())),
             parameters.capacity,
+            # the decimal number of the settings, not the binary number closest to it
             Fraction(str(parameters.bandwidth)),
             parameters.latency,
             parameters.ahead,
@@ -265,6 +278,7 @@ class TileMemories:
             inner = self.loops.inner_output(node)
             if inner is not None and not node.primitive.writes:
                 output, nest = inner
+                # a stop of level l ends l + 1 loops, here all inner loops of the stream
                 yield node, output, len(nest) - 1 - self.loops.depth_of(nest)
 
     def traffic(self) -> dict[str, Traffic]:

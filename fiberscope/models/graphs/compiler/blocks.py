@@ -13,7 +13,8 @@ from fiberscope.models.graphs.levels import BY_LETTER
 from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.netlist import Graph, Node
 
-JoinedStreams = tuple[Wire, dict[Operand | None, Wire]]  # coordinates, and references by operand
+# coordinates, and references by operand; None for the references of a scan of all coordinates
+JoinedStreams = tuple[Wire, dict[Operand | None, Wire]]
 
 
 class Blocks:
@@ -40,6 +41,7 @@ class Blocks:
         Raises:
             InputError: there is no such type or port.
         """
+        # 1 is the default of the attribute
         if self._phase > 1:
             attributes["phase"] = self._phase
         node = self._graph.add(type, "", **attributes)
@@ -71,6 +73,7 @@ class Blocks:
             return self._add_scan(iteration.operand, variable)
         if isinstance(iteration, FullRange):
             return self._add_full_scan(variable, outer)
+        # an intersecter of bit vectors takes two; a vector without a partner is expanded before it is joined
         pairs = _vector_pairs(iteration, variable)
         unpaired = [scan for scan in iteration.inputs if not any(scan in pair for pair in pairs)]
         streams = [
@@ -102,6 +105,7 @@ class Blocks:
 
     def _add_full_scan(self, variable: str, outer: Wire | None) -> JoinedStreams:
         """Add a scanner of all coordinates, which uses only the size of the tensor."""
+        # coordinates serve as references: a dense scanner sends the same coordinates for each of them
         node = self._scanner(outer, variable, *self._size_sources[variable], BY_LETTER["d"])
         return Wire(node, "crd"), {None: Wire(node, "ref")}
 
@@ -173,4 +177,5 @@ def _vector_pairs(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:
         for scan in iteration.inputs
         if isinstance(scan, Scan) and scan.operand.level(variable).is_bit_vector
     ]
+    # not strict: the last of an odd number of vectors has no partner
     return list(zip(vectors[::2], vectors[1::2], strict=False))

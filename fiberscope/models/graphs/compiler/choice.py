@@ -73,10 +73,13 @@ def candidates(
         splits: coordinates of a chunk, by index variable; split tensors are stored in the order of the loops.
 
     Raises:
-        InputError: no order has an estimate; with the reason of the last order.
+        InputError: the given formats allow no order of loops, or no order has an estimate. The message has
+            the reason of the last order.
     """
+    # many orders share the format of a tensor, and its statistics depend on nothing else
     cache: dict[tuple[str, Format], TensorStatistics] = {}
     ordered, reason = [], "it has no loops"
+    # any access of a tensor will do: ``notation_of`` refuses accesses that split a dimension differently
     variables = {access.tensor: access.variables for access in accesses(assignment.expression)}
     split_operands = {
         name: split_tensor(operand, variables[name], splits) for name, operand in tensors.items()
@@ -92,6 +95,7 @@ def candidates(
             }
             ordered.append(Candidate(order, tensor_format, graph, estimate(graph, statistics)))
         except (InputError, InestimableError) as error:
+            # an illegal order, or an order with a block that has no estimate, is no candidate
             reason = str(error)
     if not ordered:
         raise InputError(f"{assignment}: no order of its loops can be estimated: {reason}")
@@ -122,9 +126,11 @@ def candidates_of_text(
     """
     texts = list(formats)
     notation = notation_of_text(text, texts)
+    # this graph, of the default order, is never run: it only determines how the operands are loaded
     prepared = prepare(lower([notation.assignment], notation.formats, notation.order), operands, exact=exact)
     tensors = {name: operand.entries() for name, operand in prepared.operands.items()}
     entries = (entry for part in texts for entry in part.split(","))
+    # ``C:ss`` has one colon, ``C:ss:10`` two; the rest of ``C:ss:1,0`` after the comma has none
     unordered = {entry.partition(":")[0].strip() for entry in entries if entry.count(":") == 1}
     return candidates(notation.assignment, notation.formats, tensors, unordered & tensors.keys(), splits)
 
@@ -142,18 +148,24 @@ def candidates_table(ordered: Sequence[Candidate]) -> Table:
 def _orders(
     assignment: Assignment, formats: Mapping[str, Format], reordered: Collection[str], splits: Splits
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Format]]]:
-    """Yield orders of the loops with their formats; an order may be illegal."""
+    """Yield orders of the loops with their formats; with reordered or split tensors, some may be illegal.
+
+    Raises:
+        InputError: the given formats allow no order, or a split is invalid.
+    """
     notation = notation_of(assignment, formats)
     if not reordered and not splits:
         orders = Orders(notation.result, notation.operands, notation.expression)
         yield from ((order, notation.formats) for order in orders.legal())
         return
     operands = accesses(assignment.expression)
+    # ``notation_of`` itself stores the levels of split tensors in the order of the loops
     movable = [
         operand
         for operand in operands
         if operand.tensor in reordered and not splits.keys() & set(operand.variables)
     ]
+    # the levels follow the loops here, so legality depends on the order: the caller tries each one
     for order in permutations(split_variables(notation.order, splits)):
         new_formats = {
             operand.tensor: _reordered_format(operand, notation.formats[operand.tensor], order)

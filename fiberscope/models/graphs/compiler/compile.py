@@ -99,16 +99,19 @@ def compile_expression(
         name: tensor_format for notation in notations for name, tensor_format in notation.formats.items()
     }
     graph = lower([notation.assignment for notation in notations], tensors, loops)
+    # set before the rewrites, which return copies of the graph with its splits
     graph.splits = splits
     graph = apply_rewrites(graph, parse_rewrites(optimise) if optimise else [])
     if parallelize:
         graph = parallelize_loop(graph, *parse_copies(parallelize))
+    # without operands, which only a run has
     check(graph)
     return CompiledExpression(loops, tuple(notations), graph)
 
 
 def _variables(variables: str | Sequence[str], argument: str) -> Sequence[str]:
     """Return the index variables of a comma-separated text, or of a text with a letter per variable."""
+    # a single name of several letters needs a list or a comma: the text ``i_0`` is three variables
     return (
         parse_variables(variables, argument)
         if isinstance(variables, str) and "," in variables

@@ -73,7 +73,8 @@ def cascade_of(
 ) -> tuple[tuple[str, ...], list[Notation]]:
     """Return all loops, and the loop nests of the statements of a factored assignment, in order.
 
-    A sum that is one of several terms becomes a statement of its own, so its loop may enclose their loops.
+    A sum becomes a statement of its own if it is one of several terms, or if its product has factors with
+    other variables only. The loop of such a sum may enclose the loops of the other terms.
 
     Args:
         assignment, formats, order, reorder, splits: the arguments of ``notation_of``.
@@ -106,9 +107,11 @@ def _loops(
     """Return the loops of an assignment; by default the two loops of a split variable are neighbours."""
     check_splits(explicit, splits)
     assignment = split_assignment(explicit, splits)
+    # the default order is that of the undivided variables; the parts of a variable take its position
     if not order:
         order = split_variables(_orders(explicit, all_formats, factor=factor).default(), splits)
     loops = reorder_loops(order, reorder)
+    # the parts are loops of their own, and the levels of split tensors follow the loops
     _orders(assignment, split_formats(explicit, all_formats, splits, loops), factor=factor).check(loops)
     return loops
 
@@ -117,6 +120,7 @@ def _orders(explicit: Assignment, all_formats: Formats, *, factor: bool) -> Orde
     """Return the legal orders; unless factored, the loops of a sum among terms lie inside the others."""
     result = TensorPath(explicit.result, all_formats[explicit.result.tensor])
     operands = [TensorPath(access, all_formats[access.tensor]) for access in accesses(explicit.expression)]
+    # factored sums are statements of their own: an access in place of the expression imposes no order
     return Orders(result, operands, explicit.result if factor else explicit.expression)
 
 

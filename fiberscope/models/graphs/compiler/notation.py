@@ -90,11 +90,13 @@ def _nest(target: str, expression: Expression, loops: tuple[str, ...], names: It
     body = expression.operand if isinstance(expression, Sum) else expression
     sums: dict[str, Sum] = {}
     body_text = _replace_sums(body, sums, names)
+    # a variable of a sum inside the body is bound there, so its loop is none of these
     body_loops = [variable for variable in loops if variable in variables_of(body)]
     for depth, variable in enumerate(body_loops):
         yield f"{INDENT * depth}forall {variable}"
     indent = INDENT * len(body_loops)
     yield f"{indent}{target} {'+=' if isinstance(expression, Sum) else '='} {body_text}"
+    # the loops of the body also enclose its temporaries, so only the other loops remain for them
     inner_loops = tuple(variable for variable in loops if variable not in body_loops)
     for name, term in sums.items():
         yield f"{indent}where"
@@ -124,13 +126,14 @@ def paths_of(
     """
     loops = tuple(order)
     return tuple(
+        # the free variables of the right side are loops around every access
         TensorPath(access, formats[access.tensor], tuple(v for v in loops if v in scope))
         for access, scope in _scoped_accesses(expression, variables_of(expression))
     )
 
 
 def _scoped_accesses(expression: Expression, scope: list[str]) -> Iterator[tuple[Access, list[str]]]:
-    """Yield each access with the variables of the sums around it."""
+    """Yield each access with ``scope`` and the free variables of the operand of each sum around it."""
     if isinstance(expression, Access):
         yield expression, scope
     elif isinstance(expression, Sum):

@@ -1,8 +1,8 @@
 """Explicit sums: a variable that the left side lacks is summed over in each term.
 
 An expression is equivalent to a sum of products, each summed over its own variables. A sum stands as far
-outside as possible: around an operand of an addition, or around a whole product. It stands within a factor
-only if other terms of this factor lack the variable.
+outside as possible: around an operand of an addition, or around a whole product. There is one exception: if
+an addition is the only factor with the variable, the sum stands within it, around its terms.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def insert_sums(assignment: Assignment) -> Expression:
     """
     expression = assignment.expression
     summed = [v for v in variables_of(expression) if v not in assignment.result.variables]
+    # each insertion goes outside of the earlier sums, so the last one, of the first variable, is outermost
     for variable in reversed(summed):
         expression = _insert_sum(expression, variable)
     return expression
@@ -55,8 +56,10 @@ def _insert_sum(expression: Expression, variable: str) -> Expression:
     if is_addition(expression):
         return expression.map_operands(lambda term: _sum_term(term, variable))
     dependent_factors = [factor for factor in _factors(expression) if variable in variables_of(factor)]
+    # (b(i) + C(i,k)) * d(i): a sum around the product would add up b(i) * d(i) once for each k
     if isinstance(expression, Call) and len(dependent_factors) == 1 and is_addition(dependent_factors[0]):
         return expression.map_operands(lambda factor: _insert_sum(factor, variable))
+    # one factor with the variable in all terms is enough: it is in each term of the product then
     if not any(_in_all_terms(carrier, variable) for carrier in dependent_factors):
         _refuse_partial(dependent_factors, variable)
     return Sum((variable,), expression)
@@ -94,6 +97,7 @@ def _in_all_terms(expression: Expression, variable: str) -> bool:
     factors = list(expression.operands)
     if expression.meaning.divides:
         *factors, divisor = expression.operands
+        # a divisor is not expanded into terms, so each term has the whole divisor
         if variable in variables_of(divisor):
             return True
     return any(_in_all_terms(factor, variable) for factor in factors)
@@ -129,6 +133,7 @@ def factor_sums(
 
 def new_name(formats: Mapping[str, Format]) -> str:
     """Return an unused name for a temporary tensor."""
+    # n formats use at most n of these n + 1 names
     return next(name for number in range(1, len(formats) + 2) if (name := f"T{number}") not in formats)
 
 
@@ -145,6 +150,7 @@ class _Cascade:
         summed = right_side.variables if isinstance(right_side, Sum) else ()
         body = self._without_sums(right_side.operand if isinstance(right_side, Sum) else right_side)
         remaining = []
+        # innermost first: the temporary of an inner sum is a factor of the sums around it
         for variable in sorted(summed, key=self._order.index, reverse=True):
             reduced = self._eliminate(body, variable)
             if reduced is None:
@@ -164,7 +170,7 @@ class _Cascade:
         return expression
 
     def _eliminate(self, body: Expression, variable: str) -> Expression | None:
-        """Replace the factors with a variable by a temporary; None if all factors have the variable."""
+        """Replace the factors with a variable by a temporary; None if no other factor has any variable."""
         factors = _product_factors(body)
         dependent_factors = [factor for factor in factors if variable in variables_of(factor)]
         independent_factors = [factor for factor in factors if variable not in variables_of(factor)]
@@ -183,6 +189,7 @@ class _Cascade:
 
 
 def _product_factors(expression: Expression) -> list[Expression]:
+    """Return the factors that ``_product`` can join again; a negation or a quotient remains whole."""
     if isinstance(expression, Call) and expression.function == "mul":
         return [factor for operand in expression.operands for factor in _product_factors(operand)]
     return [expression]

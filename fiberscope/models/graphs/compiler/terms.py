@@ -32,6 +32,7 @@ class Operand:
     """An operand: an access of a tensor in the expression.
 
     Args:
+        access: the access; two accesses of a tensor are two operands.
         format: format of the tensor.
         references: stream of references to the positions that the loops have reached; None at the root.
         is_certain: whether the references are never N.
@@ -57,7 +58,8 @@ class Operand:
     def has_no_empty_fiber(self, variable: str) -> bool:
         """Return whether the level of a variable and the level above it are both not dense.
 
-        No fiber of the level is empty then. The outermost level can be empty, if the tensor has no entries.
+        No fiber of the level is empty then: the level above has a position only where an entry lies below.
+        The outermost level can be empty, if the tensor has no entries.
         """
         level = self.format.level_of(self.dimension(variable))
         return level > 0 and not any(
@@ -129,7 +131,8 @@ def term_of(expression: Expression, formats: Mapping[str, Format]) -> Term:
         formats: formats of the tensors, by name.
 
     Raises:
-        InputError: the expression has no tensor, or a function that cannot be lowered.
+        InputError: the expression has no tensor, a split, a function that cannot be lowered, or a division
+            of numbers by 0.
     """
     term = _convert(expression, formats)
     if isinstance(term, float):
@@ -163,6 +166,7 @@ def _flatten_sum(variables: tuple[str, ...], term: Term) -> TermSum:
 
 
 def _convert_call(call: Call, operands: list[Term | float]) -> Term | float:
+    """Return a call as a term, or as a number if all of its operands are numbers."""
     terms = [operand for operand in operands if not isinstance(operand, float)]
     numbers = [operand for operand in operands if isinstance(operand, float)]
     if not terms:
@@ -214,9 +218,11 @@ def iteration_of(term: Term, variable: str) -> Iteration | None:
     if isinstance(term, TermSum):
         return iteration_of(term.term, variable)
     iterations = [iteration_of(operand, variable) for operand in term.terms]
+    # without addition, the result is 0 where an operand is 0; an operand without the variable is no limit
     if not term.adds:
         present = [iteration for iteration in iterations if iteration is not None]
         return _flatten_join("intersect", present) if present else None
+    # a constant counts as a part without the variable: it may be nonzero at every coordinate
     return make_union([*iterations, None] if term.constant is not None else iterations)
 
 
@@ -236,6 +242,7 @@ def _flatten_join(kind: Literal["intersect", "union"], iterations: Sequence[Iter
     flat: list[Iteration] = []
     for iteration in iterations:
         flat += iteration.inputs if isinstance(iteration, Join) and iteration.kind == kind else [iteration]
+    # all coordinates are needed once; scans never repeat, as each is of another operand
     distinct = [
         iteration
         for index, iteration in enumerate(flat)
@@ -269,6 +276,7 @@ def maybe_absent_operands(iteration: Iteration, variable: str) -> Iterator[Opera
     if not isinstance(iteration, Join):
         return
     for input_ in iteration.inputs:
+        # a full part is present at every coordinate, but a union within it may still lack operands
         if iteration.kind == "union" and not is_full(input_, variable):
             yield from _operands_of(input_)
         else:

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 class _Accumulator(Primitive):
-    """Accumulator of points; port ``crd[0]`` has the outermost coordinates."""
+    """Accumulator of points; port ``crd[0]`` has the outermost coordinates.
+
+    The attribute ``order`` is the number of inner coordinates whose points arrive in any order. The outer
+    coordinates arrive sorted. ``in0`` is the innermost index variable, ``in1`` the next one, and so on.
+    """
 
     block_class = "tensor_reduce.TensorReduce"
     latency_setting = "reduce"
@@ -57,10 +61,12 @@ class _Accumulator(Primitive):
         outputs, level = {}, ROOT
         for number, output in enumerate(self.outputs_of(node), start=1):
             outer = names[:number]
+            # there are at most as many sums as points, also where the estimate of distinct ones is higher
             count = min(count_distinct(values, outer), values.count)
             spread = scale_counts({name: values.spread[name] for name in outer}, count)
             level = ExpectedStream(count, spread, level, level.count, level.spread)
             outputs[output] = level
+        # an accumulator that collects all points sends after the last one, another one sends meanwhile
         point_count, sent_tokens = values.count, level.tokens
         walk.work[node.name] = (
             point_count + sent_tokens if _collects_all(node) else max(point_count, sent_tokens)
@@ -92,6 +98,7 @@ class _Pairs(_Accumulator):
             )
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        # with a single variable, ``crd_inner`` has its loop, and ``crd_outer`` none
         return super().nest(node, inputs, faults) | {"crd_outer": accumulated_variables(node)[:-1]}
 
     def input_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
@@ -130,10 +137,12 @@ class _VectorReducer(Primitive):
     has_equal_depths = True
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        # for the check of equal depths only
         super().nest(node, inputs, faults)
         nest = inputs[VAL]
         if len(nest) < 2:
             faults.add(node.location, f"{node} has no list of fibers to add up: its values are one fiber")
+        # the loop over the fibers of a list is summed over; their coordinates remain
         return {"": (*nest[:-2], *nest[-1:])}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:

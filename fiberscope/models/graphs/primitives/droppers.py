@@ -1,4 +1,4 @@
-"""Node types that drop coordinates or stop tokens, or repeat outer coordinates per inner coordinate."""
+"""Node types that drop coordinates or stops, repeat outer coordinates, or turn points into fibers."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ class _Coordinates(_Nested):
     full_fiber_inputs: ClassVar[Mapping[str, str]] = {"inner": "inner"}
 
     def output_kind(self, port: str, attributes: Attributes) -> str | None:
+        # public files use either spelling
         values = attributes.get("inner") in ("val", "vals") or attributes.get("vals") == "true"
         return VAL if port == "inner" and values else None
 
@@ -81,6 +82,7 @@ class _Dropper(_Coordinates):
         from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, outer_of_nonempty
 
         outer, inner = inputs["outer"], inputs["inner"]
+        # how many values are 0 cannot be foreseen, so a dropper of zeros passes all of them
         if inner.parent is None or outer.spread.keys() == inner.spread.keys():
             return {"outer": outer, "inner": inner}
         outer_nonempty = outer_of_nonempty(inner)
@@ -92,6 +94,7 @@ class _Dropper(_Coordinates):
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
 
+        # equal depths: the inner stream has one value for each outer coordinate, see ``has_scalar_inner``
         if len(context.nest_into(node, "inner")) == len(context.nest_into(node, "outer")):
             return ValueDropper(name, context.quirks)
         return CoordinateDropper(name, context.protocol_into(node, "inner"), context.quirks)
@@ -155,11 +158,13 @@ def _port_of(node: Node, kind: str, comment: str, variable: str) -> str:
     Raises:
         ValueError: neither the variable nor the comment names a port.
     """
+    # only the inner stream can carry values
     if kind == VAL:
         return "inner"
     for port in ("outer", "inner"):
         if variable and variable == node[port]:
             return port
+    # the prefix is enough, as public files also spell ``innner``
     if comment.startswith(("out", "in")):
         return "outer" if comment.startswith("out") else "inner"
     raise ValueError(f"{node} has no stream of {variable or 'a variable that is not named'}")

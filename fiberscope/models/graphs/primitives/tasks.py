@@ -1,7 +1,7 @@
 """Node types of machines built from a specification: loop cuts, fiber mergers, lookups and lane units.
 
-A graph with these nodes runs only as such a machine (``fiberscope.models.from_spec``), which instantiates the
-blocks after a cut once per instance.
+A graph with a cut, a merger or a sum over tasks runs only in a machine of ``fiberscope.models.from_spec``.
+The machine has several copies (instances) of the blocks after a cut. Each instance runs a part of the tasks.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class _Cut(_SpecificationNode):
     """Block that passes streams ``in[i]`` to ``out[i]`` as tasks; only the innermost loop remains."""
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        # a stream that no loop surrounds is nested in the sequence of the tasks instead
         return {f"out{port.removeprefix('in')}": nest[-1:] or ("task",) for port, nest in inputs.items()}
 
 
@@ -67,6 +68,7 @@ class _Swap(_SpecificationNode):
         from fiberscope.hw.streams.ways import FiberWays
 
         assert isinstance(block, FiberWays)
+        # ``control`` of a token selects the memory: 0 for segments, 1 for coordinates, 2 for values
         numbers = enumerate((block.segments, block.coordinates))
         level = [Token(control, i, word, 0.0) for control, words in numbers for i, word in enumerate(words)]
         values = enumerate(block.values)
@@ -116,7 +118,8 @@ class _Projection(_Lookup):
     """Unit that computes a coordinate from those of loops, for an affine index such as ``q + s``.
 
     The attribute ``terms`` has three numbers for each input: factor, divisor and size. The result is the
-    attribute ``constant`` plus the sum of ``factor * (coordinate // divisor % size)`` over the inputs.
+    attribute ``constant`` plus the sum of ``factor * (coordinate // divisor % size)`` over the inputs. A size
+    of 0 omits the remainder.
     """
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
@@ -155,7 +158,11 @@ class _Seek(_Lookup):
 
 
 class _Count(_Lookup):
-    """Generator of the coordinates of a loop that no tensor has."""
+    """Generator of the coordinates of a loop that no tensor has.
+
+    The loop counts from 0 in steps of the attribute ``step``, up to ``size`` - 1. With a ``piece`` above
+    0, it counts from each input coordinate, over this many coordinates.
+    """
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": (*inputs[REF], node["index"])}
@@ -167,9 +174,10 @@ class _Count(_Lookup):
 
 
 class _FiberPairs(_SkipAhead):
-    """Intersecter of pairs of fibers; ``mode{i}`` of ``tensor{i}`` lists the fibers."""
+    """Intersecter of pairs of fibers: ``mode{i}`` of ``tensor{i}`` lists them, ``below{i}`` holds them."""
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        # the coordinates of a pair leave at the same time, so the pairs are one loop and not two
         pairs = (*inputs["ref[0]"], node["inner"])
         return {"": pairs, "ref": (*pairs, node["index"])}
 
@@ -192,7 +200,11 @@ class _FiberPairs(_SkipAhead):
 
 
 class _LaneSeek(_SkipAhead):
-    """Unit that looks up all elements of a fiber of ``tensor0`` in a fiber of ``tensor1``."""
+    """Unit that looks up all elements of a fiber of ``tensor0`` in a fiber of ``tensor1``.
+
+    The attributes ``terms`` and ``constant`` map coordinates of the first fiber to those of the second, as in
+    ``_Projection`` with one input.
+    """
 
     def missing_twin(self, node: Node) -> str:
         return f"there is no RTL of {self.type}; a machine from its specification simulates it"

@@ -20,7 +20,10 @@ class _BitVectorNode(Primitive):
 
 
 class _Packer(_BitVectorNode):
-    """Packer of all coordinates of a loop into words; a loop on several copies is gathered first."""
+    """Packer of the coordinates of a loop into words.
+
+    The copies of a parallelized loop are joined first, because a word has the coordinates of all copies.
+    """
 
     block_class = "bit_words.BitVector"
     needs_whole_result = True
@@ -32,6 +35,7 @@ class _Packer(_BitVectorNode):
 
         crd = inputs[CRD]
         bits = crd.count / crd.filled if crd.filled else 0.0
+        # the largest of n uniform draws from s coordinates is expected at s n / (n + 1)
         last_bit = len(crd.spread[node["index"]]) * bits / (bits + 1)
         words = bit_words(ExpectedStream(crd.filled, crd.filled_spread, crd.parent), int(last_bit))
         walk.work[node.name] = crd.tokens + words.count
@@ -59,6 +63,7 @@ class _Expander(_BitVectorNode):
 
         words = walk.graph.stream_into(node, BV)
         assert words is not None
+        # the coordinates whose bits the words carry, noted at the source of the words
         elements = walk.bits[words.source]
         walk.work[node.name] = expansion_cycles(elements, inputs[BV], node["index"])
         return {CRD: elements, REF: elements}
@@ -82,6 +87,7 @@ class _Intersection(_BitVectorNode):
         elements = intersect_streams([walk.bits[source] for source in sources], node["index"])
         walk.bits[node.name] = elements
         walk.work[node.name] = expansion_cycles(elements, inputs["bv[0]"], node["index"])
+        # every word leaves, zero words included, as with ``emit_zeros=true``
         return {BV: inputs["bv[0]"], "ref[0]": elements, "ref[1]": elements}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:

@@ -24,9 +24,10 @@ def nary_joiners(graph: Graph) -> Graph:
 
     A unioner of unions, or an intersecter of intersections, passes the same coordinates and references if all
     operands are compared at once. Joiners that differ only in the references they pass are merged. The tokens
-    after the joiners do not change.
+    after the joiners do not change. Joiners with skip streams remain as they are.
     """
     graph = copy_graph(graph)
+    # each change starts the search again, as it may make further joiners equal
     while _merge_any(graph) or _flatten_any(graph):
         pass
     return graph
@@ -36,6 +37,7 @@ def _merge_any(graph: Graph) -> bool:
     """Merge two joiners of the same coordinates; return whether there were two."""
     joiners: dict[tuple[object, ...], Node] = {}
     for node in rewritable_joiners(graph):
+        # the order of the operands and their references do not matter to the joined coordinates
         crds = frozenset(operand.crd for operand in joiner_operands(graph, node))
         twin = joiners.setdefault((node.type, node.phase, node["index"], crds), node)
         if twin is not node:
@@ -77,6 +79,7 @@ def _flatten(graph: Graph, outer: Node, inner: Node) -> None:
     """Replace the output of the inner joiner by its operands."""
     inner_operands = joiner_operands(graph, inner)
     moves = list(_moves(joiner_operands(graph, outer), inner, inner_operands))
+    # an operand of ``inner`` whose references nobody takes still determines the coordinates
     union = list(dict.fromkeys([*(operand for operand, _old in moves), *inner_operands]))
     renumbering = {old: union.index(operand) for operand, old in moves}
     replace_operands(graph, outer, union, renumbering)
@@ -88,6 +91,7 @@ def _moves(
     """Yield each operand of the outer joiner after the merge, and its number before."""
     for number, operand in enumerate(operands):
         is_inner = operand.crd == (inner.name, "crd")
+        # the slice takes the number i from ``ref[i]``
         yield (inner_operands[int(operand.ref[1][4:-1])] if is_inner else operand), number
 
 
@@ -111,7 +115,9 @@ def _chain(graph: Graph, node: Node, operands: list[JoinerOperand]) -> None:
     """
     crd, refs = operands[0].crd, [operands[0].ref]
     for operand in operands[1:]:
+        # in each union, ``ref[0]`` is the reference of the new operand, ``ref[1]`` the one passed on
         unions = [_add_binary_union(graph, node, operand, JoinerOperand(crd, ref)) for ref in refs]
+        # all of these unions have the same coordinates
         crd = unions[0], "crd"
         refs = [*((union, "ref[1]") for union in unions), (unions[-1], "ref[0]")]
     moves = {(node.name, f"ref[{number}]"): ref for number, ref in enumerate(refs)}
