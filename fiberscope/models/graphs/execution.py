@@ -225,6 +225,7 @@ class PhaseRuns(GraphRun):
             self._take_results(self.machines[-1])
         self.timing = Timing(time.perf_counter() - start, simulation_seconds)
         result = report(self)
+        # the error names the first wrong tensor only
         wrong = (
             f"{name} is wrong: {comparison.differences}"
             for name, comparison in self.comparisons.items()

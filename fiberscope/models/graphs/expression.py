@@ -63,6 +63,7 @@ def accesses_in(assignments: Iterable[Assignment]) -> list[Access]:
 
 
 def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
+    """Return the assignment of a tensor from its writers, all of one phase; a split if none writes values."""
     values = [node for node in writers if node.writes_values]
     if not values:
         return _split_of_tensor(graph, writers)

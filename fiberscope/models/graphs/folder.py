@@ -54,6 +54,7 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
 
 
 def _files(path: Path) -> dict[tuple[str, int], Path]:
+    """Return the files of a folder by kind and level; the files of values and of the shape have level 0."""
     files = {}
     for file in sorted(path.rglob("*")):
         # the path in the folder, as a subfolder may name the level; of two files of a level the last counts

@@ -136,6 +136,7 @@ def _is_redundant(graph: Graph, reducer_input: Stream, reducer_output: Stream) -
 
 
 def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:
+    """Return the formats in the graph's comment, ``X=ss01,B=ss01``; report entries that are no formats."""
     formats = {}
     for entry in filter(None, digraph.settings.get("comment", "").split(",")):
         name, equals, text = entry.strip().partition("=")

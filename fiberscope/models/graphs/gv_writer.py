@@ -61,6 +61,7 @@ def _node(node: Node) -> str:
 
 
 def _label(node: Node) -> str:
+    # a writer of values has no level, which the label of its type names
     if node.writes_values:
         return f"FiberWrite Vals: {node['tensor']}"
     label = node.primitive.label.replace("{Type}", node.type.capitalize())

@@ -271,6 +271,7 @@ class GraphMachine:
         }
 
     def _writer_contents(self, tensor: str, writers: list[Node]) -> WriterContents:
+        """Return the contents of the writers of a tensor; a dimension without a writer has a dense level."""
         by_mode = {int(node["mode"]): node for node in writers if not node.writes_values}
         format = self.graph.format_of(tensor, by_mode.values())
         shape = self._shape(tensor)
@@ -322,6 +323,7 @@ def _is_unnecessary(node: Node) -> bool:
 
 def block_names(nodes: Iterable[Node]) -> dict[str, str]:
     """Return the block names by node: the label, extended by the node's name if the label is not unique."""
+    # punctuation at the end is left out, other punctuation becomes an underscore
     labels = {node.name: re.sub(r"\W+", "_", re.sub(r"\W+$", "", node.label)) for node in nodes}
     counts = Counter(labels.values())
     return {

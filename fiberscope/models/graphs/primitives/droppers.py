@@ -61,7 +61,7 @@ class _Coordinates(_Nested):
     full_fiber_inputs: ClassVar[Mapping[str, str]] = {"inner": "inner"}
 
     def output_kind(self, port: str, attributes: Attributes) -> str | None:
-        # public files use either spelling
+        # graph files use either spelling, or both
         values = attributes.get("inner") in ("val", "vals") or attributes.get("vals") == "true"
         return VAL if port == "inner" and values else None
 

@@ -47,6 +47,7 @@ def _merge_any(graph: Graph) -> bool:
 
 
 def _merge(graph: Graph, node: Node, twin: Node) -> None:
+    """Give a joiner the operands of an equal joiner too, and remove the other one; ``twin`` remains."""
     twin_operands, node_operands = joiner_operands(graph, twin), joiner_operands(graph, node)
     union = list(dict.fromkeys([*twin_operands, *node_operands]))
     renumbering = {old: union.index(operand) for old, operand in enumerate(twin_operands)}
