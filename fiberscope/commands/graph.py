@@ -85,7 +85,7 @@ def run(
         return GraphRequest(graph_of(source, formats, order, operands), tensors=operands, **arguments)
 
     report = options.simulate(make_request, {"the graph": file_of_graph(source), **_files(operands)})
-    if streams and options.json != STANDARD_OUTPUT:
+    if streams and options.json != STANDARD_OUTPUT:  # with --json -, only the report is printed
         show([streams_table(report)], markdown=False)
     return options.finish(report)
 
@@ -109,6 +109,7 @@ def check(file: _File) -> None:
 
     parsed = read_gv(file)
     check_graph(parsed)
+    # No fault: a graph that passes the check may compute something that no expression states.
     try:
         expressions = [str(assignment) for assignment in expressions_of(parsed)]
     except Unreadable as error:
@@ -147,7 +148,7 @@ def draw(
     path = output or Path(f"{name}.svg")
     check_outputs({"the picture": path}, {"the graph": file_of_graph(source)})
     parameters = graph_settings(setting_values(settings))
-    if parameters.timing == "sam":
+    if parameters.timing == "sam":  # as a run does: the public simulator has only unions of two operands
         drawn_graph = chain_unions(drawn_graph)
     write_text(path, svg_text(drawn_graph, name, memory_names(drawn_graph, parameters.tiles)))
     print(f"Picture: {path}")
@@ -211,7 +212,7 @@ def cost(
     from fiberscope.models.graphs.settings import check_estimated
 
     operands, values = tensors_by_name(tensors), setting_values(settings)
-    check_estimated(values)
+    check_estimated(values)  # ``graph_settings`` also accepts settings without effect on an estimate
     parameters = graph_settings(values)
     prepared = prepare(graph_of(source, formats, order, operands), operands, exact=exact)
     prepared = prepared.timed(parameters.timing)
@@ -224,10 +225,14 @@ def cost(
 
 
 def _files(operands: dict[str, str]) -> dict[str, Path | None]:
-    """Return the files of the operands, which no output may overwrite, by their names in messages."""
+    """Return the files of the operands, which no output may overwrite, by their names in messages.
+
+    A generated operand has no file (None).
+    """
     from fiberscope.models.graphs.experiment_tensors import is_published
     from fiberscope.workloads import file_of
 
+    # Only graphs have these generators: ``file_of`` would take a file of the same name for the operand.
     return {
         f"the tensor {name}": None if is_published(text) or text == "ones" else file_of(text)
         for name, text in operands.items()

@@ -94,14 +94,14 @@ def compile_(
     operands = tensors_by_name(tensors)
     if operands and order != AUTO:
         raise InputError("only --order auto uses tensors, for their statistics; leave the tensors out")
-    formats, order = choose_formats(expression, formats, order, operands, split)
+    formats, order = choose_formats(expression, formats, order, operands, split)  # ``auto`` sets both
     graph = compile_graph(
         expression,
         formats,
         order,
         reorder=reorder,
         factor=factor,
-        optimise=",".join([*["locate"] * locate, *[optimise] * bool(optimise)]),
+        optimise=",".join([*["locate"] * locate, *[optimise] * bool(optimise)]),  # applied in this order
         split=split,
         parallelize=parallelize,
     )
@@ -114,7 +114,13 @@ def compile_(
 
 
 def _summary(graph: CompiledExpression, shown: list[_Shown], output: Path | None) -> list[str]:
-    """Return the lines that describe a compiled graph."""
+    """Return the lines that describe a compiled graph: splits, loop order, primitives and blocks.
+
+    Args:
+        graph: the compiled expression.
+        shown: further parts to show, before these lines.
+        output: the file that the graph was written to, named in the last line; None for no file.
+    """
     from fiberscope.models.graphs.splits import split_lines
 
     lines: list[str] = []
@@ -131,6 +137,7 @@ def _summary(graph: CompiledExpression, shown: list[_Shown], output: Path | None
 
 
 def _format_counts(counts: dict[str, int]) -> str:
+    """Return counts as text, without zeros; ``none`` if no count is left."""
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
 
 

@@ -99,6 +99,7 @@ def map_(
     }
     with report_delivery(json, quiet) as deliver:
         with progress_display(quiet) as progress:
+            # Without a display, False and not None: None would let a notebook show a bar despite --quiet.
             best = find(inputs, **options, progress=progress or False)
         report = best.report()
         if output is not None:
@@ -109,7 +110,12 @@ def map_(
 
 
 def _show(best: MapperResult, prints_mapping: bool) -> None:
-    """Print the numbers of evaluated and rejected mappings, each improvement, and the best mapping."""
+    """Print the numbers of evaluated and rejected mappings, and each improvement in order of evaluation.
+
+    Args:
+        best: the result of the search.
+        prints_mapping: whether the best mapping is printed too, because no file has it.
+    """
     search = best.outcome
     print(
         f"Looked at {search.evaluated:,} mappings, {search.valid:,} of which can be had; {search.end_reason}."

@@ -213,6 +213,7 @@ def shell(
 
     parameters = parse_parameters(chosen, settings or [])
     with input_errors():
+        # A bench puts a channel at each port, so the shell has the ports of the block with its channels.
         ports = registered(chosen, inputs=True).interface(parameters)
     write_verilog(chosen, contract(ports, registered=True) + "\n" + port_module(ports), output)
 
@@ -242,6 +243,7 @@ def area(
     """
     if block is None and settings:
         raise InputError(f"--set {settings[0]}: name the block, as in fiberscope rtl area merger")
+    # A block has precedence over an installed machine of the same name.
     if block is not None and is_machine(block) and block not in rtl_blocks():
         measure_machine_area(block, matrix, settings or [], parts or [], json, liberty)
         return
@@ -309,8 +311,9 @@ def print_comparison(
         coverage: a JSON file for the events at the ports, which are also printed; ``-`` only prints them.
 
     Raises:
-        InputError: an error that the user can correct.
+        InputError: an error that the user can correct. If the error has several lines, ``output`` gets a log.
         FailedRunError: the machine failed, with or without RTL.
+        KeyboardInterrupt: one of the runs was interrupted.
     """
     from fiberscope.rtl.cosimulation import FailedCosimulationError, cosimulate
 
@@ -319,7 +322,7 @@ def print_comparison(
     except InputError as error:
         raise condense_error(error, output) from error
     except FailedCosimulationError as failed:
-        show_files(failed.files)
+        show_files(failed.files)  # the logs and the waveform that show the failure
         raise
     name, instances = outcome.component.workload.name, ", ".join(outcome.instance_names)
     print(f"{request.accelerator} on {name}, RTL in {outcome.simulator} at {instances}")
@@ -339,8 +342,9 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
 
     Raises:
         InputError: the request is invalid, or an output cannot be written.
+        ConfigurationError: there is no such machine.
     """
-    names = tuple(dict.fromkeys(options["blocks"].split(",")))
+    names = tuple(dict.fromkeys(options["blocks"].split(",")))  # each block once, in the order given
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.results.recording.waveform import files_of
     from fiberscope.rtl.cosim_request import CosimRequest, verilog_files
@@ -351,6 +355,7 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
         *a_and_b(options["operands"]),
         settings=tuple(options["settings"] or ()),
         at=tuple(options.get("at") or ()),
+        # Without --verilog, a specification may name Verilog for its parts.
         sources=tuple(options.get("verilog") or ()) or verilog_files(options["accelerator"], names),
         module=options.get("module"),
         lock_step=options.get("lock_step", False),

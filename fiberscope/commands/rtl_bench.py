@@ -67,13 +67,13 @@ def bench(
         run_bench = partial(run_block_bench, file, rtl_block, parameters, dut, line_coverage=counts_lines)
     try:
         outcome = run_bench(simulator, output)
-    except FailedBenchError as failed:
+    except FailedBenchError as failed:  # a result of the test, not an error of the user
         print(failed, file=sys.stderr)
         return MACHINE_WRONG
     except HdlError as error:
         raise condense_error(error, output) from error
     code = _print_outcome(file, block, outcome, coverage)
-    print_line_coverage(output / RTL, line_coverage)
+    print_line_coverage(output / RTL, line_coverage)  # each device has a folder of its own
     return code
 
 
@@ -81,7 +81,8 @@ def _select_simulator(simulator: str, line_coverage: Path | None, dut: str, benc
     """Return the simulator of a run: Verilator if line coverage is written.
 
     Raises:
-        InputError: the device has no Verilog whose lines count, or the simulator counts no lines.
+        InputError: the device has no Verilog whose lines count, the simulator counts no lines, or the file of
+            the line coverage cannot be written or is the bench.
     """
     from fiberscope.rtl.user_bench import BOTH_DEVICES, RTL
 
@@ -91,12 +92,21 @@ def _select_simulator(simulator: str, line_coverage: Path | None, dut: str, benc
 
 
 def _print_outcome(file: Path, block: str, outcome: BenchResult, coverage: Path | None) -> int:
-    """Print differences between devices, violations and coverage; return the exit code."""
+    """Print differences between devices, violations and coverage; return the exit code.
+
+    Args:
+        file: the bench.
+        block: name of the block or machine.
+        outcome: the result of a bench whose tests have all passed.
+        coverage: a JSON file for the coverage, which is also printed; ``-`` only prints; None for neither.
+    """
+    # Passed tests do not suffice: a test need not notice a difference or a violation of the protocol.
     print(f"{outcome.tests} tests of {file.name} passed on {' and '.join(outcome.transcripts)} of {block}")
     different = list(outcome.differences())
     for line in different:
         print(f"DIFFERENT in {line}")
     if not different:
+        # A single device has nothing to be compared with.
         compared = ", the same in every cycle" if len(outcome.transcripts) > 1 else ""
         print(f"{outcome.count_transfers():,} tokens moved{compared}")
     for line in outcome.violations:

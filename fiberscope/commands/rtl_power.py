@@ -93,6 +93,7 @@ def power(
       fiberscope rtl power bank gamma my.mtx --liberty my_cells.lib --table bank.csv
       fiberscope rtl power accumulator --set value_bits=8 --set sum_bits=16 --table adder.csv
     """
+    # A block has precedence over an installed machine of the same name.
     measures_machine = is_machine(block) and block not in rtl_blocks()
     element = None if measures_machine else find_block(block)
     from fiberscope.hw.rtl.tools.activity import DifferentNetlistError
@@ -100,13 +101,14 @@ def power(
     try:
         if element is None:
             _refuse({"--liberty": liberty != LIBRARY, "--at": at, "--table": table}, block, "a block")
+            # The words after a machine are its operands; typer has put the first in ``accelerator``.
             matrices = [*([] if accelerator is None else [accelerator]), *(operands or ())]
             _measure_machine(block, matrices, settings or (), simulator, json, output)
         else:
             _refuse({"--json": json}, block, "a machine")
             request = _cosim_request(block, accelerator, operands or (), settings or (), at)
             _measure_block(element, request, settings or (), liberty, simulator, table, output)
-    except DifferentNetlistError as error:
+    except DifferentNetlistError as error:  # energies of cells that differ from the RTL mean nothing
         print(f"fiberscope: {error}", file=sys.stderr)
         return MACHINE_WRONG
     except InputError as error:
@@ -115,7 +117,16 @@ def power(
 
 
 def _refuse(options: Mapping[str, object], name: str, kind: str) -> None:
-    """Refuse options of the other kind of measurement, by their values."""
+    """Refuse options of the other kind of measurement.
+
+    Args:
+        options: a true value for each option that is given. A default that is given is not noticed.
+        name: the block or machine of this measurement, for the message.
+        kind: what the options are for.
+
+    Raises:
+        InputError: an option is given.
+    """
     for option, value in options.items():
         if value:
             raise InputError(f"{name}: {option} is for {kind}")
@@ -130,10 +141,15 @@ def _measure_block(
     table: Path | None,
     output: Path,
 ) -> None:
-    """Measure a block in a run or alone, write the requested CSV, and print a table unless CSV is printed."""
+    """Measure a block in a run or alone, write the requested CSV, and print a table unless CSV is printed.
+
+    A block alone runs in PyRTL and writes nothing to ``output``. Its parameters are ``settings``; for a run,
+    ``request`` has the settings.
+    """
     from fiberscope.rtl.power import measure, measure_alone, print_power, write_rows
 
     inputs = {} if request is None else request.inputs
+    # The name of a known library is no file, and is not checked.
     check_outputs({"the energies": table}, {**inputs, "the library of cells": Path(liberty)})
     if request is not None:
         measured = measure(request, simulator, liberty, output)
@@ -178,7 +194,11 @@ def _cosim_request(
     settings: Sequence[str],
     at: str | None,
 ) -> CosimRequest | None:
-    """Return the request of an accelerator's run; None for a block alone."""
+    """Return the request of an accelerator's run; None for a block alone, without an accelerator.
+
+    Raises:
+        InputError: an accelerator has no operands.
+    """
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.rtl.cosim_request import CosimRequest
 

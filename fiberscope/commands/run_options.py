@@ -113,7 +113,10 @@ class ReportOptions(Options):
             check_product(self.product)
 
     def _files_of_settings(self) -> dict[str, Path]:
-        """Return the existing files that ``--set KEY=FILE`` names, such as a table of energies."""
+        """Return the existing files that ``--set KEY=FILE`` names, such as a table of energies.
+
+        The kinds of settings are unknown here: any value that is the path of a file counts.
+        """
         settings = (setting.partition("=") for setting in self.settings or ())
         return {f"the file of --set {key}": Path(value) for key, _, value in settings if isfile(value)}
 
@@ -140,7 +143,11 @@ class ReportOptions(Options):
         return operands
 
     def write_product(self, report: Report) -> None:
-        """Write the requested product of the run; an incomplete run has none, which a warning says."""
+        """Write the requested product of the run; an incomplete run has none, which a warning says.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
         if self.product is not None and not report.complete:
             print("fiberscope: no product, as the run is incomplete", file=sys.stderr)
         elif self.product is not None:
@@ -231,7 +238,7 @@ class SimulationOptions(WaveformOptions, ReportOptions):
                 report_delivery(self.json, self.quiet, self.vcd, states) as deliver,
                 progress_display(self.quiet) as callback,
             ):
-                progress = add_size_warning(callback, waveform)
+                progress = add_size_warning(callback, waveform)  # None for a quiet run
                 options |= (
                     {"progress": progress}
                     if live is None
@@ -240,12 +247,12 @@ class SimulationOptions(WaveformOptions, ReportOptions):
                 report = request.run(**{name: value for name, value in options.items() if value})
             if live is not None:
                 live.show_result(report)
-            deliver(report)
+            deliver(report)  # outside of the display, whose bars are gone
             self.write_product(report)
         return report
 
     def _live_run(self, run: RunRequest) -> AbstractContextManager[LiveRun | None]:
-        """Return the live view of a run, if requested.
+        """Return a context with the live view of a run; the context yields None without ``--live``.
 
         Raises:
             InputError: the errors of ``LiveView``, or an output that only one process can write.
@@ -259,7 +266,7 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         return live_run(self.live, page_title(run), quiet=self.quiet or self.json == STANDARD_OUTPUT)
 
     def finish(self, report: Report) -> int:
-        """Print the requested energies of a run; return the exit code of the command."""
+        """Print the requested energies of a run, unless its JSON is printed; return the exit code."""
         if self.energy and self.json != STANDARD_OUTPUT:
             from fiberscope.commands.output import show
             from fiberscope.results.report.costs_table import costs_tables
@@ -287,7 +294,7 @@ class SimulationOptions(WaveformOptions, ReportOptions):
 
 
 def page_title(run: RunRequest) -> str:
-    """Return the title of the page of a run."""
+    """Return the title of the page of a run: the machine, and its operands in order or by name."""
     operands = [*filter(None, run.factors), *(f"{name}={tensor}" for name, tensor in run.tensors.items())]
     return f"{getattr(run.machine, 'name', run.machine)} on {', '.join(map(str, operands))}"
 
@@ -305,19 +312,26 @@ def debugger_page(
         InputError: the errors of ``LiveView``.
     """
     if port is None:
-        return nullcontext(nullcontext)
+        return nullcontext(nullcontext)  # yields the class, which makes a context without effect
     from fiberscope.page.live.session import live_debugger
 
     return live_debugger(port, title)
 
 
 def exit_code(report: Report) -> int:
-    """Return the exit code of a command with this report."""
+    """Return the exit code of a command with this report: 0 unless the run was interrupted.
+
+    A run that reached its cycle limit has also done what was asked. Failed runs raise errors instead.
+    """
     return INTERRUPTED if report.ending == "interrupted" else 0
 
 
 def _window(option: str, text: str | None) -> tuple[int, int] | None:
-    """Parse ``START:END``, a range of cycles without its end, as the value of an option."""
+    """Parse ``START:END``, a range of cycles without its end, as the value of an option.
+
+    Raises:
+        InputError: the text has another form, or the range is empty.
+    """
     if text is None:
         return None
     start, _, end = text.partition(":")

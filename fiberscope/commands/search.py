@@ -100,7 +100,8 @@ def search(
     from fiberscope.results.report.pictures import check_picture, save_figure
 
     if plot is not None:
-        check_picture(plot)
+        check_picture(plot)  # before the runs, which may take hours
+    # One --seed for both: ``WindowOptions`` has no seed of its own.
     design = make_design(accelerator, _keys(command, executor_options, sampled.request(seed)))
     objectives = Objectives(minimise or [], maximise or [], subject_to or [], points, seed)
     study = prepare_search(design, workloads, over, objectives, store)
@@ -118,7 +119,7 @@ def search(
 
 
 def _keys(command: str, executor_options: ExecutorOptions, sample: Sample | None) -> SearchKeys:
-    """Return the options of all runs of a search."""
+    """Return the options that all runs of a search share; limits and workers are not among them."""
     keys: SearchKeys = {"command": command, "exact": executor_options.exact}
     keys |= {"settings": executor_options.settings_by_key(), "parts": executor_options.parts_by_name()}
     config = executor_options.config
@@ -126,7 +127,10 @@ def _keys(command: str, executor_options: ExecutorOptions, sample: Sample | None
 
 
 def _show(study: Search) -> None:
-    """Print the designs of the Pareto front, or that no run was completed or meets the limits."""
+    """Print the Pareto-optimal designs, one a row: parameters, then the values of the goals.
+
+    Prints a line instead if no design was done, or none meets all limits.
+    """
     from rich.text import Text
 
     from fiberscope.commands.output import print_stacked
@@ -141,6 +145,7 @@ def _show(study: Search) -> None:
         cells = [str(values[key]) for key in study.distributions]
         table.add_row(*map(Text, [*cells, *(f"{measure:,.6g}" for measure in measured)]))
     print_stacked(table)
+    # A front has at least one design, hence a spread; the spread of exact counts is 0.
     if widest := max(study.spreads()):
         from fiberscope.results.report.estimates import format_half_width
 

@@ -110,13 +110,14 @@ def suite(
 
     evaluation = tables.evaluation_options() | ({"width": parse_width(figure_width)} if figure_width else {})
     _check_drawings(plot, paper)
+    # The same choice as in ``run_suite``; the paper names the store too.
     address = store or (study and read_suite(study).store) or STORE
     options = _sweep_options(executor_options, sampled) | {"store": address, "retry": retry}
     with executor_options.live_page(f"suite: {', '.join(machines)}") as follow:
         outcome = run_suite(
             study or machines, workloads or (), against=against, same=same or (), follow=follow, **options
         )
-    outcome = outcome.with_evaluation(evaluation)
+    outcome = outcome.with_evaluation(evaluation)  # presentation only: no run depends on it
     _draw(outcome, address, plot, paper)
     tables.write(outcome)
     return POINTS_FAILED if any(not run.done for run in outcome.runs.values()) else 0
@@ -126,7 +127,7 @@ def _study(machines: Sequence[str], workloads: Path | None) -> Path | None:
     """Return the path of a study file given in place of machines, or None.
 
     Raises:
-        InputError: there are machines without workloads.
+        InputError: there are machines without workloads. A study file has workloads of its own.
     """
     if len(machines) == 1 and machines[0].endswith(STUDY):
         return Path(machines[0])
@@ -151,7 +152,13 @@ def _check_drawings(plot: Path | None, paper: Path | None) -> None:
 
 
 def _draw(outcome: Suite, store: str, plot: Path | None, paper: Path | None) -> None:
-    """Write the requested figure of speed-ups and paper."""
+    """Write the requested figure of speed-ups and paper; print the number of pages of the paper.
+
+    Args:
+        outcome: the suite with its final evaluation.
+        store: the address of the results, which the paper names.
+        plot, paper: the files; None for no file.
+    """
     from fiberscope.explore.sweeps.paper import draw_paper
     from fiberscope.explore.sweeps.suite_figure import draw_suite
     from fiberscope.results.figures.pages import write_pages
@@ -167,9 +174,13 @@ def _draw(outcome: Suite, store: str, plot: Path | None, paper: Path | None) -> 
 
 
 def _sweep_options(executor_options: ExecutorOptions, sampled: SampleOptions) -> dict[str, Any]:
-    """Return the options of ``fiberscope.sweep`` from those of the command."""
+    """Return the options of ``fiberscope.sweep`` from those of the command.
+
+    Options without a value are left out, because each option overrides the key of a study file.
+    """
     executors = {name: getattr(executor_options, name) for name in ("scheduler", "slurm", "pbs", "workers")}
     study = {key: getattr(executor_options, key) for key in ("timeout", "memory")}
+    # Without --exact, the key ``exact`` of the study holds: None, not False.
     study |= {"exact": executor_options.exact or None, "settings": executor_options.settings_by_key()}
     study |= {"parts": executor_options.parts_by_name(), "sample": sampled.request(sampled.seed)}
     study |= {"config": executor_options.config and str(executor_options.config)}

@@ -114,7 +114,12 @@ def tile(
 
 
 def _choose(choose: Callable[..., Plan], measure: bool) -> Plan:
-    """Choose tiles and measure them, with a progress display."""
+    """Choose tiles and, if requested, measure their traffic, with a progress display.
+
+    Args:
+        choose: returns the plan; takes a progress callback as ``progress``.
+        measure: whether the traffic of the plan's tiles is counted.
+    """
     from fiberscope.base.progress import ignore_progress
     from fiberscope.commands.progress import progress_display
 
@@ -127,6 +132,9 @@ def _choose(choose: Callable[..., Plan], measure: bool) -> Plan:
 
 def _buffer_words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
     """Return the capacity of the buffer of one operand in words of 4 bytes.
+
+    A capacity in words is taken as it is. From a size in bytes, the capacity is computed as the paper of D2T2
+    does, and may exceed the words of the buffer (see ``capacity_of``).
 
     Raises:
         InputError: the size is invalid.
@@ -143,7 +151,7 @@ def _buffer_words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
 
 
 def _write_plan(tile_plan: Plan, measure: bool, json: Path | None, plot: Path | None, markdown: bool) -> None:
-    """Write the requested files, and print the tables."""
+    """Write the requested files; print the tables and the choice's reason, unless JSON is printed."""
     from fiberscope.commands.output import show
     from fiberscope.models.tiles.pictures import draw_plan
     from fiberscope.models.tiles.report import document, explain_choice, tables

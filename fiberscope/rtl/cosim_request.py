@@ -30,7 +30,7 @@ def find_cosim_machine(name: str) -> Accelerator[Any]:
     Raises:
         ConfigurationError: there is no such accelerator.
     """
-    return MINT if name == MINT.name else find(name)
+    return MINT if name == MINT.name else find(name)  # MINT is no accelerator, so ``find`` lacks it
 
 
 def verilog_files(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
@@ -94,23 +94,24 @@ class CosimRequest:
         """Load the components of the user, by part.
 
         Raises:
+            ConfigurationError: there is no such machine.
             InputError: the machine has no such part, or is a single module; or a component cannot be
                 imported.
         """
         parts, machine = parse_parts(self.part_texts), find_cosim_machine(self.accelerator)
         check_part_names(machine, parts)
-        if parts and "machine" in self.blocks:
+        if parts and "machine" in self.blocks:  # no component is left that a part could replace
             raise InputError("--part: all of the machine is RTL; leave --part out, or replace single blocks")
         return add_policies(parts, machine.parts)
 
     @property
     def is_in_lock_step(self) -> bool:
-        """Return whether no component ever sleeps."""
+        """Return whether no component ever sleeps; a waveform implies lock-step."""
         return self.lock_step or self.waveform is not None
 
     @property
     def inputs(self) -> dict[str, Path | None]:
-        """Return the files that no output may overwrite, by their names in messages."""
+        """Return the files that no output may overwrite, by their names in messages: operands and Verilog."""
         return {
             **matrices(self.a, self.b),
             **{f"--verilog {source}": Path(source) for source in self.sources},
@@ -121,12 +122,14 @@ class CosimRequest:
         """Return the accelerator; for lock-step, with a kernel in which no component sleeps.
 
         Raises:
+            ConfigurationError: there is no such machine.
             InputError: lock-step is requested, and the accelerator's event model takes no kernel.
         """
         accelerator = find_cosim_machine(self.accelerator)
         if not self.is_in_lock_step:
             return accelerator
         model = accelerator.models[EVENT]
+        # A model without this argument creates a kernel of its own, whose components may sleep.
         if "kernel" not in inspect.signature(model).parameters:
             raise InputError(
                 f"{accelerator.name} takes no kernel, which lock-step and waveforms with RTL need"

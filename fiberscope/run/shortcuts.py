@@ -72,6 +72,7 @@ def graph(
     """
     from fiberscope.models.graphs import compile_expression, run  # noqa: PLC0415
 
+    # A text with ``=`` is an expression, unless a file has this name.
     if isinstance(source, str) and file_of_graph(source) is None:
         source = compile_expression(source, formats, order).graph
     with progress_callback(progress) as report_progress:
@@ -84,10 +85,10 @@ def map(paths: str | Path | Sequence[str | Path], **options: Any) -> MapperResul
     Args:
         paths: a shipped design, or YAML files, as for ``fiberscope.models.analytic.mapper.api.find``.
         options: further options of that function: ``search``, ``metrics``, ``limits``, ``seed``, ``workers``,
-            ``progress``.
+            ``settings``, ``progress``.
 
     Raises:
-        InputError: the errors of that function.
+        ConfigurationError, InputError: the errors of that function.
     """
     from fiberscope.models.analytic.mapper.api import find  # noqa: PLC0415
 
@@ -108,7 +109,7 @@ def tile(
     Args:
         operands: files, names or generators, from left to right or by name (``"A=TENSOR"``); B defaults to A.
         kernel, order: the expression, and the loops over tiles, the outermost first.
-        buffer: the buffer of each operand, in bytes.
+        buffer: the buffer of each operand, in bytes; its capacity in words follows by ``capacity_of``.
         transpose_b: use the transpose of A as B.
         exact: refuse surrogates.
         progress: a callback; or whether a notebook shows a bar, which is the default.
@@ -136,7 +137,7 @@ def profile(matrix: object, name: str = "memory") -> Profile:
 
     Args:
         matrix: a file, a name, a generator, a workload, or a matrix of numpy or scipy.
-        name: the name of a matrix in memory.
+        name: the name of a matrix of numpy or scipy; other matrices have their own.
 
     Raises:
         WorkloadError: the matrix is unknown or cannot be read.
@@ -149,11 +150,15 @@ def profile(matrix: object, name: str = "memory") -> Profile:
     else:
         workload = matrix if isinstance(matrix, Workload) else from_scipy(matrix, name)
     source = f"{workload.origin}, by `fiberscope profile`"
+    # A file name may have bytes that are no text, which JSON cannot hold.
     return profile_of(workload.matrix, escape_undecodable(workload.name), escape_undecodable(source))
 
 
 def diff(before: Report | str | Path, after: Report | str | Path) -> Difference:
     """Compare two runs: provenance, settings, then results by effect.
+
+    Args:
+        before, after: reports, or paths of their files.
 
     Raises:
         InputError: a file contains no report.
@@ -177,4 +182,5 @@ def plot(report: Report | str | Path, path: str | Path | None = None) -> Figure:
 
 
 def _report(report: Report | str | Path) -> Report:
+    """Return a report, read from its file if it is a path."""
     return report if isinstance(report, Report) else Report.read(Path(report))

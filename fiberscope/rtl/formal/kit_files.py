@@ -13,6 +13,8 @@ from fiberscope.rtl.handover.readme import code, table
 def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
     """Write the files of a formal kit beside the Verilog of its block; return their paths.
 
+    The caller writes the Verilog of the block itself.
+
     Args:
         kit: the formal kit.
         depth: number of cycles of the bounded proof and of the search for covers, and maximum length of an
@@ -23,6 +25,7 @@ def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
         InputError: a file cannot be written.
     """
     texts = {name: text for name, text in kit.sources().items() if name != f"{kit.module}.v"}
+    # Two projects for the same properties: SymbiYosys reads ``assume`` and ``assert``, ``sat`` only wires.
     texts[f"{kit.top}.sby"] = _format_sby(kit, depth)
     texts[f"{kit.top}.ys"] = _format_yosys_script(kit, depth)
     make_folder(folder)
@@ -32,7 +35,7 @@ def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
 
 
 def _format_sby(kit: FormalKit, depth: int) -> str:
-    """Return the project file for SymbiYosys."""
+    """Return the project file for SymbiYosys: an induction, a bounded proof, and a search for covers."""
     preparation = "\n".join(kit.preparation("read_verilog -formal -sv"))
     files = "\n".join(kit.sources())
     return f"""\
@@ -60,7 +63,12 @@ smtbmc z3
 
 
 def _format_yosys_script(kit: FormalKit, depth: int) -> str:
-    """Return the script for Yosys alone."""
+    """Return the script for Yosys alone: an induction over all claims together, and a query for each cover.
+
+    ``sat`` has no covers. The script therefore asks for a proof that a cover stays low. If the cover is
+    reached, the proof fails and shows the run.
+    """
+    # The cycle of the reset comes before the ``depth`` cycles, hence ``depth + 1``.
     claims = " ".join(f"-prove {CLAIM}_{name} 1 -show {CLAIM}_{name}" for name in kit.names(CLAIM))
     covers = "\n".join(
         f"sat -tempinduct -tempinduct-baseonly -maxsteps {depth + 1} -set {ASSUMED} 1 "

@@ -49,7 +49,9 @@ def add_divider(parameters: DividerParameters, properties: Properties) -> None:
             }
             is_right = _is_divided(lane["coordinate"], rows.extra(stage), partial, bits)
             claims.append(partial["control"] == lane["control"])
+            # Inner stages divide the number of a stop too; the output register has zeros for a stop.
             claims.append(lane["control"] | is_right if is_last else is_right)
+        # Claims on every stage make the proof inductive: each follows from the claim on the stage before.
         properties.claim(f"divided_{bits}_bits", all_of(claims), when=rows.is_full[stage])
     results_of_last_stage = [
         lane[field] == properties.inner(f"last_lane{i:02}_{field}")
@@ -72,6 +74,7 @@ def _is_divided(dividend: Signal, divisor: Signal, partial: LaneFields, bits: in
     width = len(dividend)
     quotient, remainder = partial["coordinate"][:bits], partial["reference"]
     upper_bits = dividend[width - bits :]
+    # PyRTL widens products and sums to all their bits, so nothing overflows.
     is_exact = quotient * divisor + remainder == upper_bits
     is_by_zero = (quotient == (1 << bits) - 1) & (remainder == upper_bits)
     is_right = pyrtl.select(divisor == 0, is_by_zero, is_exact & (remainder < divisor))
@@ -90,6 +93,7 @@ def add_benes(parameters: BenesParameters, properties: Properties) -> None:
     )
     sink = properties.stream("outputs")
     inputs, outputs = rows.lanes(parameters.stages), sink.lanes
+    # A claim about the count of one arbitrary word is a claim about every word.
     watched = properties.constant(len(packed(outputs[0])), "watched_word")
     entered, left = (count([packed(lane) == watched for lane in lanes]) for lanes in (inputs, outputs))
     if parameters.form == MINIMAL:
@@ -116,6 +120,7 @@ def add_adder_network(parameters: AdderNetworkParameters, properties: Properties
     width = sums.definition.widths["value"] + 1
     leaf_total = _total(leaf_flags, rows.lanes(stages - 1), width)
     properties.claim("sums_of_a_neuron", leaf_total == _total(sum_flags, sums.lanes, width), when=sums.valid)
+    # A leaf of the neuron begins a run unless the leaf before is of the neuron too.
     run_starts = [
         flag & ~previous
         for flag, previous in zip(leaf_flags, [pyrtl.Const(0, 1), *leaf_flags[:-1]], strict=True)
@@ -146,6 +151,7 @@ def _stage_sums(properties: Properties, rows: Pipeline, stage: int) -> Signal:
         }
         width = len(lane["value"])
         total = leaf["value"].sign_extended(width)
+        # The last lane has no adder. Leaf j counts if all leaves between j and the adder are of the neuron.
         if i < len(has_next) and level(i) <= stage:
             span = range(i + 1 - (1 << level(i)), i + 1 + (1 << level(i)))
             flags = [all_of(has_next[min(i, j) : max(i, j)]) for j in span]
@@ -170,7 +176,8 @@ def _total(flags: Sequence[Signal], lanes: Sequence[LaneFields], width: int) -> 
 def add_packer(parameters: PackerParameters, properties: Properties) -> None:
     """Claim that items leave in order, exactly once, in full rows except the last of a fiber.
 
-    An item is the token of a lane without mask and control. The queue has the items that wait inside.
+    An item is the token of a lane without mask and control. The queue has the items that wait inside. This
+    model of the packer appends the items of a row one by one, where the block computes all places at once.
     """
     source, sink = properties.stream("lanes"), properties.stream("packed")
     outputs = parameters.outputs
@@ -184,6 +191,7 @@ def add_packer(parameters: PackerParameters, properties: Properties) -> None:
             for position, item in enumerate(items)
         ]
         number = (number + is_pushed)[: len(waiting)]
+    # ``number`` and ``items`` now include the row that is taken; an output row removes the first ``outputs``.
     remaining = pyrtl.select(number > outputs, (number - outputs)[: len(waiting)], 0)
     waiting.next <<= pyrtl.select(sink.fire, remaining, number)
     for position, register in enumerate(queue):
@@ -192,6 +200,7 @@ def add_packer(parameters: PackerParameters, properties: Properties) -> None:
             sink.fire, items[next_position] if next_position < len(items) else register, items[position]
         )
     has_stop = any_of([source.fire & lane[MASK] & lane["control"] for lane in source.lanes])
+    # An array ends with a row that is not full, which may have only stops.
     is_ending = pyrtl.Register(1, "ends")
     is_ending.next <<= (is_ending | has_stop) & ~(sink.fire & (number < outputs))
     for i, lane in enumerate(sink.lanes):
@@ -201,6 +210,7 @@ def add_packer(parameters: PackerParameters, properties: Properties) -> None:
     properties.claim("full_rows", (number >= outputs) | is_ending | has_stop, when=sink.fire)
     properties.claim("takes_nothing_before_the_end", ~source.fire, when=is_ending)
     properties.claim("ends", properties.inner("ending") == is_ending)
+    # The registers of the block hold the queue: with this claim, the others can be proven by induction.
     stored = [implies(waiting > i, properties.inner(f"kept_{i:02}") == item) for i, item in enumerate(queue)]
     properties.claim(
         "queue", all_of([properties.inner("held") == waiting, waiting <= parameters.kept, *stored])

@@ -19,13 +19,15 @@ from fiberscope.rtl.formal.properties import Properties, StreamWires, all_of, an
 def add_crossbar(parameters: CrossbarParameters, properties: Properties) -> None:
     """Claim that a token leaves in the cycle in which it is taken, at the port in its tag.
 
-    A token whose tag has no existing port is never taken.
+    A token whose tag has no existing port is never taken. Only for crossbars that route by the port, with a
+    ``group`` of 1.
     """
     sources, sinks = properties.streams("input"), properties.streams("output")
     ports = [source.fields["coordinate"][PORT_SHIFT:] for source in sources]
     for output, sink in enumerate(sinks):
         requests = [source.valid & (port == output) for source, port in zip(sources, ports, strict=True)]
         grants = [request & source.ready for request, source in zip(requests, sources, strict=True)]
+        # One granted token at most (``serves_one``), so the output has the word of the granted input.
         same_word = [
             implies(flag, sink.word == source.word) for flag, source in zip(grants, sources, strict=True)
         ]
@@ -76,7 +78,7 @@ def _add_arbiter(
 ) -> None:
     """Claim that an output offers a token while any input asks for it, serves one input, and is fair.
 
-    Fair means: while an input asks, at most ``len(requests) - 1`` tokens of other inputs leave.
+    Fair means: while an input asks without a pause, at most ``len(requests) - 1`` tokens of others leave.
 
     Args:
         name: name of the arbiter in the block, which names the claims too.
@@ -89,11 +91,13 @@ def _add_arbiter(
     suffixes = [(1 << len(requests)) - (1 << first) for first in range(1, len(requests))]
     properties.claim(f"offers_{name}", sink.valid == any_of(requests))
     properties.claim(f"serves_one_{name}", count(grants) == sink.fire)
+    # The reachable values of the register: induction begins in any state that the claims allow.
     properties.claim(f"turn_{name}", any_of([register == mask for mask in (0, *suffixes)]))
     for i, (request, grant) in enumerate(zip(requests, grants, strict=True)):
         losses = pyrtl.Register(index_bits(len(requests) + 1), f"lost_{name}_{i}")
         is_waiting = request & ~grant
         losses.next <<= pyrtl.select(is_waiting, (losses + sink.fire)[: len(losses)], 0)
+        # Each loss leaves at least one requester less before this one. The sum makes the claim inductive.
         predecessors = _requesters_before(register, suffixes, i)
         properties.claim(f"fair_{name}_{i}", (losses + predecessors <= max_losses) & (losses <= max_losses))
 
@@ -106,6 +110,7 @@ def _requesters_before(register: Signal, suffixes: Sequence[int], requester: int
         suffixes: its other values: the requesters from 1 on, from 2 on, and so on.
         requester: number of the requester.
     """
+    # 8 bits number up to 256 requesters. A register of 0 gives requester 0 the first turn.
     requester_count, distance = len(suffixes) + 1, pyrtl.Const(requester, 8)
     for first, mask in enumerate(suffixes, 1):
         distance = pyrtl.select(

@@ -25,7 +25,7 @@ def _kind(stream: StreamWires) -> Signal:
 
 
 def _level(stream: StreamWires) -> Signal:
-    """Return the level of a stop."""
+    """Return the level of a stop: a field in a stream of values, otherwise the low bits of the payload."""
     return stream.fields["level" if "level" in stream.fields else "payload"][:LEVEL_BITS]
 
 
@@ -38,7 +38,8 @@ def _value(stream: StreamWires, bits: int) -> Signal:
 def add_alu(parameters: AluParameters, properties: Properties) -> None:
     """Claim that both operands are taken together, and that integer results are right.
 
-    An empty operand counts as 0. Results of an operation that is not in ``results`` are not checked.
+    An empty operand counts as 0. Results are checked modulo ``2**result_bits``. Not checked: the operation
+    ``take``, and that the operands have the same kind; the left operand determines the kind of the result.
     """
     left, right, sink = (properties.stream(name) for name in ("in_val_0", "in_val_1", "out_val_0"))
     can_fire = left.valid & right.valid & sink.ready
@@ -46,6 +47,7 @@ def add_alu(parameters: AluParameters, properties: Properties) -> None:
     properties.claim("together", together)
     bits = parameters.result_bits
     a, b = _value(left, bits), _value(right, bits)
+    # Functions, so that the monitor gets the logic of one operation only.
     results = {
         "mul": lambda: (a * b)[:bits],
         "add": lambda: (a + b)[:bits],
@@ -65,15 +67,18 @@ def add_alu(parameters: AluParameters, properties: Properties) -> None:
 def add_array(parameters: ArrayParameters, properties: Properties) -> None:
     """Claim that a reference loads the last word written to its position.
 
-    Positions that were never written are not checked. An empty reference loads 0, and stops pass.
+    Positions that were never written are not checked. An empty reference loads 0, and stops pass. Only for a
+    combinational memory, which answers in the cycle of the reference.
     """
     source, load, sink = (properties.stream(name) for name in ("in_ref", "load", "out_val_0"))
+    # One arbitrary position stands for all positions.
     address = properties.constant(load.definition.widths["address"], "watched_place")
     is_written, word = pyrtl.Register(1, "is_written"), DataRegister(load.definition.widths["word"], "word")
     is_watched_write = load.fire & (load.fields["address"] == address)
     is_written.next <<= is_written | is_watched_write
     word.next <<= pyrtl.select(is_watched_write, load.fields["word"], word)
     stored = pyrtl.mux(address, *properties.memory_words("words"))
+    # Ties the memory to the monitor's copy; induction could otherwise begin with another word in the memory.
     properties.claim("memory", stored == word, when=is_written)
     properties.claim("a_token_a_token", source.fire == sink.fire)
     is_watched_read = sink.fire & (_kind(source) == DATA) & (source.fields["payload"] == address)
@@ -84,7 +89,10 @@ def add_array(parameters: ArrayParameters, properties: Properties) -> None:
 
 
 def add_locator(parameters: LocatorParameters, properties: Properties) -> None:
-    """Claim that existing coordinates leave with both references, others drop, and stops and done pass."""
+    """Claim that existing coordinates leave with both references, others drop, and stops and done pass.
+
+    Only for a level with one fiber (``bases`` is 0), whose references are the coordinates.
+    """
     crd, ref = properties.stream("in_crd"), properties.stream("in_ref")
     sinks = [properties.stream(name) for name in ("out_crd_0", "out_ref_0", "out_ref2_0")]
     can_act = all_of([crd.valid, ref.valid, *(sink.ready for sink in sinks)])
@@ -92,6 +100,7 @@ def add_locator(parameters: LocatorParameters, properties: Properties) -> None:
     is_found = (_kind(crd) == DATA) & (_kind(ref) == DATA) & is_in_level
     is_control = (_kind(crd) == STOP) | (_kind(crd) == DONE)
     properties.claim("together", (crd.fire == can_act) & (ref.fire == can_act))
+    # The second reference is the position in the located level: the coordinate itself.
     for sink, source in zip(sinks, (crd, ref, crd), strict=True):
         name = sink.definition.port[0]
         properties.claim(f"{name}_sends", sink.fire == (can_act & (is_found | is_control)))
@@ -125,7 +134,7 @@ def add_scalar_reducer(parameters: ScalarReducerParameters, properties: Properti
     """Claim an integer sum for each fiber, and a stop of the next lower level after a higher stop.
 
     Each stop ends a fiber. After a stop above level 0, the reducer owes the lower stop, and takes no token
-    until that stop has left.
+    until that stop has left. Only for sums, with ``empty_fibers=keep``: an empty fiber has the sum 0.
     """
     source, sink = properties.stream("in_val"), properties.stream("out_val_0")
     bits = parameters.sum_bits
@@ -141,10 +150,12 @@ def add_scalar_reducer(parameters: ScalarReducerParameters, properties: Properti
     properties.claim("a_sum_a_fiber", is_sum == is_stop)
     properties.claim("sum", sink.fields["value"] == total, when=is_sum)
     properties.claim("pays", (_kind(sink) == STOP) & (_level(sink) == level), when=is_owed & sink.fire)
+    # The owed stop is offered only while the output is ready, as every token of this block.
     properties.claim("pays_first", ~source.fire & (sink.valid == sink.ready), when=is_owed)
     properties.claim("stops_alone", is_owed, when=sink.fire & (_kind(sink) == STOP))
     properties.claim("done", (sink.fire & (_kind(sink) == DONE)) == is_done)
     has_level = implies(is_owed, properties.inner("its_level") == level)
+    # Before the first number of a fiber, the block's register ``result`` is meaningless, and the sum is 0.
     has_sum = properties.inner("begun")
     is_stored = pyrtl.select(has_sum, properties.inner("result"), pyrtl.Const(0, bits)) == total
     properties.claim("registers", (properties.inner("stop_follows") == is_owed) & has_level & is_stored)
@@ -179,6 +190,7 @@ def add_dense_scanner(parameters: DenseScannerParameters, properties: Properties
     is_in_fiber.next <<= (is_in_fiber | is_begin) & ~is_stop
     is_owed.next <<= (is_owed | is_empty) & ~is_stop
     index.next <<= pyrtl.select(is_stop, pyrtl.Const(0, len(index)), (index + is_element)[: len(index)])
+    # The first element leaves in the cycle in which its reference is taken, before ``base`` is stored.
     first = (source.fields["payload"] * size)[:bits]
     base.next <<= pyrtl.select(is_begin, first, base)
     position = (pyrtl.select(is_begin, first, base) + index)[:bits]
@@ -190,6 +202,7 @@ def add_dense_scanner(parameters: DenseScannerParameters, properties: Properties
     properties.claim("reference", (_kind(ref) == DATA) & (ref.fields["payload"] == position), when=is_element)
     properties.claim("whole_fibers", index == size, when=is_stop & is_in_fiber)
     properties.claim("done", (crd.fire & (_kind(crd) == DONE)) == is_done)
+    # The block's registers hold the element that was sent last, the monitor counts the sent elements.
     registers = properties.inner("coordinate"), properties.inner("reference")
     is_last = [(registers[0] + 1)[: len(index)] == index, (registers[1] + 1)[:bits] == (base + index)[:bits]]
     is_inside = all_of([index > 0, index <= size, ~is_owed, *is_last])

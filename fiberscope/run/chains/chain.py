@@ -9,6 +9,7 @@ from functools import cached_property
 
 from fiberscope.base.errors import InputError
 
+# A name, ``=``, and at least two factors, separated by ``*``, ``@`` or blanks.
 _PRODUCT = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([A-Za-z_]\w*(?:(?:\s*[*@]\s*|\s+)[A-Za-z_]\w*)+)\s*")
 _NAME = re.compile(r"\w+")
 
@@ -46,10 +47,11 @@ class Chain:
         """Parse a chain such as ``Y = A X; Z = Y W``; longer products are multiplied from the left.
 
         Raises:
-            InputError: a part is no product, or a name is written twice or used too early.
+            InputError: there is no product, a part is no product, or a name is written twice or used too
+                early.
         """
         products: list[Product] = []
-        for part in filter(str.strip, text.split(";")):
+        for part in filter(str.strip, text.split(";")):  # a ``;`` at the end is allowed
             match = _PRODUCT.fullmatch(part)
             if match is None:
                 advice = "give a name to a product of two factors or more"
@@ -62,11 +64,16 @@ class Chain:
         return chain
 
     def _check(self) -> None:
-        """Refuse a name that is written twice, or used before it is written."""
+        """Refuse a name that is written twice, or used before or in its own product.
+
+        Raises:
+            InputError: there is such a name.
+        """
         written: set[str] = set()
         for product in self.products:
             if product.name in written:
                 raise InputError(f"--chain: {product.name} is defined twice; give the second another name")
+            # A name that is used before its product counts as an operand.
             if product.name in self.operands:
                 raise InputError(f"--chain: {product.name} is used before it is defined, in {product}")
             written.add(product.name)
@@ -112,7 +119,11 @@ class Chain:
 
 
 def _pairwise_products(name: str, factors: Sequence[str]) -> Iterator[Product]:
-    """Split a product of several factors into products of two; intermediate products are named by factors."""
+    """Split a product of several factors into products of two, multiplied from the left.
+
+    An intermediate product is named by its factors: ``Z = A B C`` gives ``A B`` and ``Z``. The blank in its
+    name tells it from all names that a user can write.
+    """
     left = factors[0]
     for number, right in enumerate(factors[1:], start=2):
         result = name if number == len(factors) else " ".join(factors[:number])

@@ -28,7 +28,8 @@ from fiberscope.workloads.verification import Comparison
 def execute_chain(resolved: ResolvedRun, operands: Mapping[str, object], options: RunOptions) -> Report:
     """Run every product of a chain, and compare each product and the final results with scipy's.
 
-    After an interrupted product, no further product runs, and the report is incomplete.
+    After an interrupted product, no further product runs, and the report is incomplete. Products have no
+    provenance of their own: the report of the chain has the sources of the run.
 
     Args:
         resolved: the machine with its chain; its formats are those of the chain's matrices in memory.
@@ -38,6 +39,7 @@ def execute_chain(resolved: ResolvedRun, operands: Mapping[str, object], options
     Raises:
         InputError, ConfigurationError, WorkloadError: operands are missing or do not match.
         FailedRunError: a product failed, or a result differs from the reference.
+        KeyboardInterrupt: the conversion of a result was interrupted; there is no report.
     """
     chain = resolved.chain
     assert chain is not None
@@ -48,6 +50,7 @@ def execute_chain(resolved: ResolvedRun, operands: Mapping[str, object], options
     if request is not None:
         provenance = source_entry(resolved.roots(request.machine, options.parts.values()), request)
     loaded = load_operands(chain, operands, request is not None and request.exact, options.report_progress)
+    # A copy of ``loaded``: ``run.tensors`` grows by the results, the comparison needs the operands alone.
     run = ChainRun(resolved, chain, replace(options, request=None), dict(loaded))
     for number, product in enumerate(chain.products):
         if not _execute_product(run, number, product):
@@ -81,7 +84,7 @@ def load_operands(
 
 
 def _check_chain(resolved: ResolvedRun, chain: Chain, operands: Mapping[str, object]) -> None:
-    """Check that the machine multiplies, and that all names and formats fit the chain.
+    """Check that the machine multiplies, and that all names and formats fit the chain, before any is loaded.
 
     Raises:
         InputError, WorkloadError: they do not.
@@ -100,6 +103,7 @@ def _check_chain(resolved: ResolvedRun, chain: Chain, operands: Mapping[str, obj
     for name in (product.name for product in chain.products if product.name in resolved.formats):
         from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (needed for conversions only)
 
+        # The recipe from the machine's format; ``resolve_run`` has checked the way back.
         recipe(accelerator.reads["A"], resolved.formats[name])
 
 
@@ -124,10 +128,11 @@ def _refuse_recordings(options: RunOptions) -> None:
 def _execute_product(run: ChainRun, number: int, product: Product) -> bool:
     """Run a product, store its report and result in ``run``, and return whether the product is complete.
 
-    A result with a configured format is then converted to this format. A later product converts it back.
+    An incomplete product has a report, but no result. A result with a configured format is then converted to
+    this format. A later product converts it back.
 
     Raises:
-        FailedRunError, InputError: see ``execute_chain``; the message begins with the product.
+        FailedRunError, InputError, KeyboardInterrupt: see ``execute_chain``; messages begin with the product.
     """
     resolved, options = run.resolved, run.options
     left, right = run.tensors[product.left], run.tensors[product.right]
@@ -158,7 +163,7 @@ def _find_source_formats(run: ChainRun, product: Product) -> dict[str, str]:
     """Return the source formats of a product's factors, by the machine's operand names."""
     formats = run.resolved.formats
     names = {"A": formats.get(product.left), "B": formats.get(product.right)}
-    if product.left == product.right:
+    if product.left == product.right:  # a square: the machine has one operand, A
         del names["B"]
     return {operand: name for operand, name in names.items() if name is not None}
 
@@ -179,6 +184,7 @@ def _written_factors(run: ChainRun, product: Product) -> dict[str, CsrArray]:
 
 def _compare_chain(run: ChainRun, operands: Mapping[str, Workload]) -> Comparison | None:
     """Compare the results with scipy's products of the operands; None for an incomplete chain."""
+    # The last product is a result, as no product follows it: an incomplete chain always lacks a result.
     if any(name not in run.tensors for name in run.chain.results):
         return None
     run.options.report_progress("verifying", 0, 0)

@@ -31,7 +31,7 @@ class ChainRun:
         chain: the chain of ``resolved``.
         options: the options of each product.
         tensors: the operands, and the results of finished products, by name in the chain.
-        reports: the reports of finished products, by name of the product.
+        reports: the reports of products that ran, by name; the last report may be of an incomplete product.
         conversions: conversions of results to their formats in memory, by name of the product.
     """
 
@@ -50,10 +50,10 @@ def build_chain_report(
     host_seconds: float,
     provenance: parts.Source | None,
 ) -> Report:
-    """Return a report with the totals of all finished products and the report of each product.
+    """Return a report with the totals of all products that ran and the report of each product.
 
     Args:
-        run: the chain with the reports of its finished products, at least one.
+        run: the chain with the reports of its products, at least one.
         operands: matrices by name.
         comparison: the comparison of the result with scipy; None for an incomplete chain.
         host_seconds: host time of the whole chain in seconds.
@@ -100,6 +100,7 @@ def _sum_costs(reports: list[Report], seconds: float) -> dict[str, Any]:
 
     The energy of conversions is not included.
     """
+    # A sum without one product would look like the energy of the whole chain.
     energies = [report.energy for report in reports if report.energy]
     if len(energies) < len(reports):
         return {}
@@ -112,6 +113,7 @@ def _sum_traffic_by_tensor(run: ChainRun) -> dict[str, parts.TensorTraffic]:
 
     Other tensors of the machine keep their names, followed by ``of the machine`` if the chain has them too.
     """
+    # The machine's factors have the first two names; its result is always Z.
     first, second = run.resolved.maker.kind.tensors[:2]
     own_names = {name: f"{name} of the machine" for name in run.chain.names}
     moved_by_tensor: dict[str, list[parts.TensorTraffic]] = {}
@@ -123,6 +125,7 @@ def _sum_traffic_by_tensor(run: ChainRun) -> dict[str, parts.TensorTraffic]:
 
 
 def _sum_traffic(traffic: Iterable[parts.TensorTraffic]) -> parts.TensorTraffic:
+    """Return the sum of each field; None for a field that is unknown for one of the products."""
     sections = list(traffic)
 
     def total(key: str) -> int | None:
@@ -159,13 +162,14 @@ def _sum_components(reports: Iterable[Report]) -> dict[str, parts.Component]:
 
 
 def _describe_longest(reports: Mapping[str, Report]) -> str:
-    """Describe the longest product and its bottleneck."""
+    """Describe the longest product, by simulated seconds, and its bottleneck."""
     name = max(reports, key=lambda name: reports[name].seconds)
     share = reports[name].seconds / (sum(report.seconds for report in reports.values()) or 1.0)
     return f"{name} takes {share:.0%} of the time. {reports[name].bottleneck}"
 
 
 def _build_chain(run: ChainRun) -> parts.Chain:
+    """Return the report's section of the chain, whose seconds and bytes include all conversions."""
     moved = sum(_sum_moved_bytes(report.traffic.values()) for report in run.reports.values())
     conversions = [*run.conversions.values()]
     conversions += [
@@ -197,7 +201,7 @@ def _seconds_with_conversions(run: ChainRun, product: Product) -> float:
     square, so is the left factor, which is the same matrix.
     """
     report, written_conversion = run.reports[product.name], run.conversions.get(product.name)
-    pending = dict(report.conversions.operands) if report.conversions else {}
+    pending = dict(report.conversions.operands) if report.conversions else {}  # not yet assigned
     left_conversions = [] if product.left == product.right else [pending.pop("A", None)]
     streamed = [
         conversion for conversion in (*left_conversions, written_conversion) if conversion is not None
@@ -207,6 +211,7 @@ def _seconds_with_conversions(run: ChainRun, product: Product) -> float:
     moved = _sum_moved_bytes(report.traffic.values()) + sum(
         conversion.moved_bytes for conversion in overlapped
     )
+    # Without a memory, the bytes take no time.
     peak = report.memory.peak_bytes_per_second if report.memory else math.inf
     overlapped_seconds = (
         max(report.seconds, *(conversion.seconds for conversion in overlapped), moved / peak)

@@ -15,7 +15,7 @@ from fiberscope.workloads.errors import nearest
 
 
 class Quit(Exception):  # noqa: N818  (no error)
-    """The session ends."""
+    """The user ends the session; whoever calls ``execute`` closes it."""
 
 
 class _Command(NamedTuple):
@@ -35,6 +35,11 @@ class _Command(NamedTuple):
 
 
 def _parse_number(text: str) -> int:
+    """Parse a whole number, which may have separators as in printed cycles: ``12,000`` or ``12_000``.
+
+    Raises:
+        InputError: the text is no such number.
+    """
     if not re.fullmatch(r"\d[\d_,]*", text, re.ASCII):
         raise InputError(f"{text} is no whole number")
     return int(re.sub("[_,]", "", text))
@@ -95,7 +100,12 @@ COMMANDS: Mapping[str, _Command] = {
 
 
 def completions(names: Names, line: str) -> list[str]:
-    """Return the completions of the last word of a line: commands, or names that the command accepts."""
+    """Return the completions of the last word of a line: commands, or names that the command accepts.
+
+    Args:
+        names: the names of the machine.
+        line: the line up to the cursor. After a blank, the last word is empty, and every name completes it.
+    """
     *preceding, word = line.lstrip().split(" ") or [""]
     if not preceding:
         choices: Sequence[str] = list(COMMANDS)
@@ -105,6 +115,7 @@ def completions(names: Names, line: str) -> list[str]:
         except InputError:
             return []
         kinds = command.arguments.split()
+        # A condition or expression is one argument of several words; blanks may be repeated.
         index = 0 if command.takes_line else len([text for text in preceding[1:] if text])
         kind = kinds[index] if index < len(kinds) else ""
         choices = _choices(names, kind, preceding[-1])
@@ -112,7 +123,13 @@ def completions(names: Names, line: str) -> list[str]:
 
 
 def _choices(names: Names, kind: str, previous: str) -> Sequence[str]:
-    """Return the possible values of an argument of a kind, after another word."""
+    """Return the possible values of an argument.
+
+    Args:
+        names: the names of the machine.
+        kind: the argument in ``_Command.arguments``, such as ``NAME``; empty beyond the last argument.
+        previous: the word before, which may be the component of a quantity.
+    """
     if kind == "NAME":
         return names.components
     if kind == "CHANNEL":
@@ -128,7 +145,7 @@ def _choices(names: Names, kind: str, previous: str) -> Sequence[str]:
 def execute(session: Session, line: str) -> Shown | Report | None:
     """Execute one line; return None for an empty line or a comment.
 
-    A command may be abbreviated to a unique prefix.
+    A command may be abbreviated to a unique prefix. A ``#`` begins a comment, also within a word or a path.
 
     Raises:
         InputError: the command or its arguments are invalid.
@@ -139,6 +156,7 @@ def execute(session: Session, line: str) -> Shown | Report | None:
         return None
     command = _find_command(word)
     texts = [remainder.strip()] if command.takes_line and remainder.strip() else remainder.split()
+    # A line that is one argument counts as one text; without a text, a required argument is missing.
     required = [argument for argument in command.arguments.split() if not argument.startswith("[")]
     if not len(required) <= len(texts) <= len(command.arguments.split()):
         raise InputError(f"{line.strip()}: write it as {_usage(command)}")
@@ -147,6 +165,11 @@ def execute(session: Session, line: str) -> Shown | Report | None:
 
 
 def _find_command(word: str) -> _Command:
+    """Return the command of this name or unique prefix; a whole name wins, as ``break`` over ``breaks``.
+
+    Raises:
+        InputError: there is no such command, or several begin with the word.
+    """
     names: Sequence[str] = (
         [word] if word in COMMANDS else [name for name in COMMANDS if name.startswith(word)]
     )
@@ -157,5 +180,6 @@ def _find_command(word: str) -> _Command:
 
 
 def _usage(command: _Command) -> str:
+    """Return the full name of a command and its arguments."""
     name = next(name for name, entry in COMMANDS.items() if entry is command)
     return f"{name} {command.arguments}".strip()

@@ -46,7 +46,7 @@ class Phase:
 
     @property
     def is_last(self) -> bool:
-        """Return whether no phase follows."""
+        """Return whether no phase follows; true for a machine that is no graph."""
         return not any(number > self.number for number in self.blocks)
 
     def __str__(self) -> str:
@@ -54,14 +54,14 @@ class Phase:
         return f"phase {self.number} of {len(self.blocks)}" if len(self.blocks) > 1 else ""
 
     def condition(self, text: str, *, later: bool = False) -> Predicate | None:
-        """Parse a condition; None if its blocks belong to another phase.
+        """Parse a condition on the machine of this phase; None if its blocks belong to another phase.
 
         Args:
             text: the condition.
-            later: refuse conditions on blocks of earlier phases.
+            later: refuse conditions on blocks of earlier phases, which can no longer hold.
 
         Raises:
-            SimulationError: the text is no condition.
+            SimulationError: the text is no condition, or names nothing in any (later) phase.
         """
         try:
             return Trigger(text, self.machine.kernel, "condition", self.start).predicate
@@ -71,7 +71,12 @@ class Phase:
             return None
 
     def _names_other_phase(self, text: str, later: bool = False) -> bool:
-        """Return whether a text names a block of another phase."""
+        """Return whether a text names a block of another phase.
+
+        Args:
+            text: a condition or quantity, perhaps invalid.
+            later: ignore blocks of earlier phases.
+        """
         first = self.number + 1 if later else 0
         blocks = [
             name
@@ -81,11 +86,14 @@ class Phase:
         ]
         machine = self.machine.kernel.components[0].name.partition(".")[0]
         words = [word.removeprefix(f"{machine}.").split(".") for word in _WORD.findall(text)]
+        # A word may end in a port or a quantity: each of its beginnings may be the block.
         scopes = [".".join(word[:depth]) for word in words for depth in range(1, len(word) + 1)]
         return any(matches_any(scope, blocks) for scope in scopes)
 
     def value(self, expression: str, time: int) -> str:
-        """Return a quantity or condition as text.
+        """Return a quantity or condition as text: ``yes`` or ``no`` for a condition.
+
+        A text of one or two words is a quantity. A condition therefore needs blanks around its operator.
 
         Args:
             expression: the quantity or condition.
@@ -96,7 +104,7 @@ class Phase:
         """
         kernel, words = self.machine.kernel, expression.split()
         try:
-            if len(words) <= 2:
+            if len(words) <= 2:  # a name, or a pattern and a name; the shortest condition has three words
                 gauges = gauges_of(kernel, words, _error_factory(expression), self.start)
                 values = [(gauge.names, gauge.read(time)) for gauge in gauges]
                 return ", ".join(names[value] if names else f"{value:,}" for names, value in values)
@@ -107,7 +115,15 @@ class Phase:
             raise InputError(str(error)) from error
 
     def components(self, pattern: str, time: int) -> list[ComponentView]:
-        """Return views of the components that match a pattern."""
+        """Return views of the components that match a pattern, in cycles of the session.
+
+        Args:
+            pattern: see ``fiberscope.sim.scopes.choose``.
+            time: base tick; all components have executed all earlier ticks.
+
+        Raises:
+            SimulationError: no component matches.
+        """
         views = [
             component_view(self.machine.kernel, component, time)
             for component in choose(self.machine.kernel.components, [pattern])
@@ -115,16 +131,25 @@ class Phase:
         return [replace(view, cycle=view.cycle + self.start, since=view.since + self.start) for view in views]
 
     def queue(self, name: str) -> QueueView:
-        """Return the tokens in a channel."""
+        """Return the tokens in a channel, with their arrivals in cycles of the session.
+
+        Raises:
+            SimulationError: no channel or several channels have this name.
+        """
         view = queue_view(self.machine.kernel, find_channel(self.machine.kernel, name))
         return replace(view, tokens=[(arrival + self.start, words) for arrival, words in view.tokens])
 
     def chain(self, name: str, time: int) -> list[Wait]:
-        """Return the wait chain of a component."""
+        """Return the wait chain of a component at a base tick, in cycles of the session.
+
+        Raises:
+            SimulationError: no component or several components match the name.
+        """
         component = choose_one(self.machine.kernel.components, name)
         chain = find_wait_chain(self.machine.kernel, component, time)
         return [replace(wait, since=wait.since + self.start) for wait in chain]
 
 
 def _error_factory(expression: str) -> Callable[[str, bool], SimulationError]:
+    """Return the function that makes the errors of ``gauges_of``; its flag, for an example, is ignored."""
     return lambda reason, _example: SimulationError(f"the expression {expression!r}: {reason}")

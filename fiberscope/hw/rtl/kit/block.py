@@ -62,6 +62,7 @@ class RtlBlock:
         Status outputs show what the streams do not, for counters and for the accounting of cycles.
         """
         interface = self.interface(parameters)
+        # ``design`` shows all status outputs either way; ``build`` removes the logic of those without a port.
         kept = interface if status else replace(interface, status=())
         return build(kept, lambda streams: self.design(parameters, streams))
 
@@ -71,6 +72,7 @@ class RtlBlock:
         Comments at the head list the parameters and the contract of the ports.
 
         Args:
+            parameters: parameters of the block, which determine the text completely.
             module: name of the module.
             status: whether the module has status outputs, which an adapter needs, and a user's design usually
                 does not.
@@ -81,9 +83,10 @@ class RtlBlock:
         return f"// {self.name}: {self.summary}\n// {parameters.header}\n//\n{rules}\n{modules}"
 
     def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
-        """Return the Verilog of the module, under this name, and of its parts.
+        """Return the Verilog of the module, under this name, and of its parts, without comments at the head.
 
         Args:
+            parameters: parameters of the block.
             module: name of the module, and prefix of the names of its parts.
             status: whether the module has status outputs.
         """
@@ -91,12 +94,12 @@ class RtlBlock:
 
     def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
         """Return the inner blocks with their own Verilog file (``fiberscope.hw.rtl.kit.foreign``)."""
-        return ()
+        return ()  # all logic of a plain block is in ``design``; composed blocks ask their parts
 
 
 @dataclass(frozen=True)
 class ForeignBlock(RtlBlock):
-    """A Verilog module with a Python model and without parameters.
+    """A Verilog module without parameters, with a Python model that PyRTL runs in place of the Verilog.
 
     Args:
         source: the Verilog file.

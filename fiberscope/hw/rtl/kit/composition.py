@@ -69,7 +69,7 @@ def joined(
 
     A link is a channel for one lane only. For several lanes, a channel with these lanes is added to
     ``parts``, and wires connect it. A lane without fields sends nothing: it reads at ``ready`` whether the
-    channel is empty.
+    channel is empty. Such a lane must be the last. The iteration adds the channel, not the call.
 
     Args:
         parts: the parts by name; may get a channel.
@@ -83,11 +83,11 @@ def joined(
     if len(ends) == 1:
         yield Link(source, target, capacity, latency)
         return
-    taken = stream_at(parts, target)
+    taken = stream_at(parts, target)  # the channel stores only fields that the target takes
     name, stream = f"channel_at_{_net(target, taken)}", replace(streams[0], content=taken.content)
     drained = len(streams) < len(ends)
     parts[name] = Part(channel.OF_STREAM, carrying(stream, capacity, latency, len(streams), drained=drained))
-    *sources, out = parts[name].interface.streams
+    *sources, out = parts[name].interface.streams  # the inputs in the order of the lanes, ``drained`` last
     for end, into in zip(ends, sources, strict=True):
         yield Link(end, f"{name}.{into.label}", 0)
     yield Link(f"{name}.{out.label}", target, 0)
@@ -123,6 +123,7 @@ class Composition:
             "intersector.dropped"``.
         taps: status outputs that show transfers inside: whether a token moves at a part's port, ``"ended":
             ("writer.completions",)``, or a field of the moving token, with ``"reference"`` as a second item.
+            Taps are not checked: an unknown port or field is an error of ``interface``.
 
     Raises:
         ValueError: naming every unknown port, every port that is not joined or joined twice, every mismatch
@@ -139,6 +140,7 @@ class Composition:
 
     def __post_init__(self) -> None:
         """Check the composition; report all faults together."""
+        # Combinational paths exist only between ports that exist and fit, so loops are sought last.
         faults = list(self._faults()) or list(self._loops())
         if faults:
             raise ValueError(f"{self.module}: {'; '.join(faults)}")
@@ -155,7 +157,7 @@ class Composition:
         yield from (f"{end} is joined {times} times" for end, times in Counter(ends).items() if times > 1)
         yield from (f"{end} is not joined" for end in sorted(there - set(ends)))
         for link in self.links:
-            if {link.source, link.target} <= there:
+            if {link.source, link.target} <= there:  # an unknown end is reported above
                 if link.capacity and self._has_lanes(link.source):
                     yield f"{link.source} has lanes, which a channel of one token a cycle cannot take"
                 yield from _mismatch(link, self._stream(link.source), self._stream(link.target))
@@ -169,6 +171,7 @@ class Composition:
 
     def _loops(self) -> Iterator[str]:
         """Yield a combinational loop through parts that are joined by wires, if any."""
+        # All links of foreign parts are cut, so ``paths`` never meets a block without logic in PyRTL.
         wired = [link for link in self.links if not link.capacity and not self._is_cut(link)]
         if not wired:
             return
@@ -183,7 +186,7 @@ class Composition:
             here, there = _part(link.source), _part(link.target)
             for wire in ("valid", *target.widths, "ready"):
                 ends = f"{here}.{source.wire(wire)}", f"{there}.{target.wire(wire)}"
-                first, second = reversed(ends) if wire == "ready" else ends
+                first, second = reversed(ends) if wire == "ready" else ends  # ``ready`` runs backwards
                 follows.setdefault(first, []).append(second)
         loop = loop_of(follows)
         if loop:
@@ -222,7 +225,7 @@ class Composition:
             return Interface(self.module, streams)
         status = {name: self._status_width(end) for name, end in self.status.items()}
         taps = {
-            name: sum(self._stream(end).widths[part] for part in fields) or 1
+            name: sum(self._stream(end).widths[part] for part in fields) or 1  # one bit without a field
             for name, (end, *fields) in self.taps.items()
         }
         return Interface(self.module, streams, {PENDING: 1} | status | taps)
@@ -237,6 +240,7 @@ class Composition:
 
     @property
     def _has_status(self) -> bool:
+        """Return whether the module has status outputs: ``pending`` needs the status of every part."""
         return all(part.status for part in self.parts.values())
 
     def instances(self) -> list[Instance]:
@@ -246,6 +250,7 @@ class Composition:
             name, _, inner = end.partition(".")
             prefix = self._prefix(label)
             nets[name].update(_pins(self._stream(f"{name}.{inner}"), prefix))
+        # With a channel, the two ends have nets of their own; wires join both ends to the nets of the source.
         for link in self.links:
             taken = self._stream(link.target)
             for end, net in zip((link.source, link.target), _nets(link), strict=True):
@@ -289,7 +294,7 @@ class Composition:
         }
 
     def _channel(self, link: Link) -> Instance:
-        """Return the instance of a channel, with the engine's name for it."""
+        """Return the instance of a channel, named after the port that reads it."""
         source, target = self._stream(link.source), self._stream(link.target)
         stream = replace(source, content=target.content)
         part = Part(channel.OF_STREAM, carrying(stream, link.capacity, link.latency), self._has_status)
@@ -313,6 +318,7 @@ class Composition:
         port, bracket, index = label.rstrip("]").partition("[")
         if not bracket:
             return port
+        # Indices run from 0, and lanes share the index of their port: the count gives the highest index.
         count = sum(other.startswith(f"{port}[") and "." not in other for other in self.exports)
         return f"{port}_{int(index):0{len(str(count - 1))}}"
 

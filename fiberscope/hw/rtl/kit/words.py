@@ -86,27 +86,34 @@ class Words:
         return joined(self.layout["input"], self.inputs)
 
     def seen(self) -> dict[str, int]:
-        """Return the bits of every output."""
+        """Return the bits of every output; 0 where ``unknown`` has X or Z."""
         return joined(self.layout["output"], self.outputs)
 
     def drive(self, wires: Mapping[str, int]) -> None:
-        """Set the given inputs."""
+        """Set the given inputs, by name of the wire; the others keep their bits."""
         _split(self.layout["input"], self.inputs, wires)
 
     def show(self, wires: Mapping[str, int]) -> None:
-        """Set the given outputs."""
+        """Set the given outputs, by name of the wire; the others keep their bits."""
         _split(self.layout["output"], self.outputs, wires)
 
 
 def joined(plan: Sequence[Piece], words: Sequence[int]) -> dict[str, int]:
-    """Return the bits of every wire from the words of its pieces."""
+    """Return the bits of every wire from the words of its pieces.
+
+    Args:
+        plan: the pieces; those of a wire in ascending order, as ``pieces`` returns them.
+        words: the word of each piece.
+    """
     wires: dict[str, int] = {}
     for piece, word in zip(plan, words, strict=True):
+        # The piece at bit 0 is the first of its wire, and begins the number.
         wires[piece.wire] = wires[piece.wire] | word << piece.low if piece.low else word
     return wires
 
 
 def _split(plan: Sequence[Piece], words: array[int], wires: Mapping[str, int]) -> None:
+    """Write the bits of the given wires to the words of their pieces."""
     for i, piece in enumerate(plan):
         if piece.wire in wires:
             words[i] = wires[piece.wire] >> piece.low & (1 << piece.width) - 1

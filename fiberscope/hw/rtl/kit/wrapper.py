@@ -33,10 +33,16 @@ def _inner_nets(composition: Composition, instances: list[Instance]) -> dict[str
 
 
 def flat(composition: Composition, streams: Streams) -> None:
-    """Create all parts within one PyRTL block, each in its own name scope."""
+    """Create all parts within one PyRTL block, each in its own name scope.
+
+    Args:
+        composition: the parts and their connections.
+        streams: the ports of the module, whose outputs and status outputs the parts drive.
+    """
     instances = composition.instances()
     inner = _inner_nets(composition, instances)
     nets = {**streams.ports} | {name: pyrtl.WireVector(width, name) for name, width in inner.items()}
+    # Inner nets exist before the parts: PyRTL's wires may be read before they are driven.
     for instance in instances:
         with pyrtl.name_scope(instance.name):
             inside = Streams.from_interface(
@@ -47,6 +53,7 @@ def flat(composition: Composition, streams: Streams) -> None:
             if wire.name in instance.nets:
                 join(wire, inside.ports[wire.name], nets[instance.nets[wire.name]])
     for status, shown in composition.shown(instances).items():
+        # Without a part that can be pending, nothing is ever pending.
         streams.show(status, reduce(or_, [nets[name] for name in shown]) if shown else pyrtl.Const(0, 1))
     for status, (valid, ready, *value) in composition.tapped(instances).items():
         moves = nets[valid] & nets[ready]
@@ -54,7 +61,13 @@ def flat(composition: Composition, streams: Streams) -> None:
 
 
 def join(wire: Wire, pin: Signal, net: Signal) -> None:
-    """Connect a pin of an inner part to its net."""
+    """Connect a pin of an inner part to its net, in the direction of the port.
+
+    Args:
+        wire: the port of the part.
+        pin: the part's side of the connection.
+        net: the module's side; an output drives it, so that only one output may join a net.
+    """
     if wire.direction == "input":
         pin <<= net
     else:
@@ -74,7 +87,7 @@ def _module_names(module: str, instances: list[Instance]) -> list[tuple[Part, st
 
     A foreign module keeps its name.
     """
-    parts = list(dict.fromkeys(instance.part for instance in instances))
+    parts = list(dict.fromkeys(instance.part for instance in instances))  # equal parts share a module
     blocks = Counter(part.block.name for part in parts)
     seen: Counter[str] = Counter()
     named_parts = []
@@ -103,12 +116,19 @@ def _wrapper(
 
 
 def _tap(name: str, valid: str, ready: str, value: str = "") -> str:
-    """Return the assignment of a status output that shows transfers."""
+    """Return the assignment of a status output that shows transfers: 0 in cycles without a transfer.
+
+    Args:
+        name: the status output.
+        valid, ready: nets of the handshake.
+        value: the net of the shown field; empty to show whether a token moves.
+    """
     said = f"{valid} & {ready}"
     return f"    assign {name} = {f'{said} ? {value} : 0' if value else said};"
 
 
 def _instantiation(instance: Instance, module: str) -> str:
+    """Return the Verilog of an instance; pins without a net, such as unused status outputs, stay open."""
     pins = ",\n".join(
         f"        .{wire.name}({wire.name if wire.name in CLOCKING else instance.nets.get(wire.name, '')})"
         for wire in instance.part.interface.wires()
@@ -144,7 +164,10 @@ def composed(
     compose: Callable[[Any], Composition],
     adapter: type[Adapter],
 ) -> ComposedBlock:
-    """Return a composed block for the catalogue; see ``RtlBlock`` for the arguments."""
+    """Return a composed block for the catalogue; see ``RtlBlock`` for the arguments.
+
+    The function ``matching`` of the block is the constructor of ``parameters``.
+    """
     return ComposedBlock(
         name,
         summary,
