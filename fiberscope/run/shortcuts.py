@@ -114,6 +114,9 @@ def tile(
         exact: refuse surrogates.
         progress: a callback; or whether a notebook shows a bar, which is the default.
 
+    Returns:
+        The plan with predicted traffic; ``Plan.measure_all`` counts the traffic of the real tiles.
+
     Raises:
         InputError, WorkloadError: operands do not fit the kernel, or are not available.
     """

@@ -18,7 +18,7 @@ def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
     Args:
         kit: the formal kit.
         depth: number of cycles of the bounded proof and of the search for covers, and maximum length of an
-            induction.
+            induction. SymbiYosys counts the cycle of the reset among them, the script of Yosys does not.
         folder: the folder with the Verilog of the block.
 
     Raises:

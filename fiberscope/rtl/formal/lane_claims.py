@@ -88,6 +88,7 @@ def add_benes(parameters: BenesParameters, properties: Properties) -> None:
 
     The covers ask that the word of each input lane reaches output lane 0.
     """
+    # The registers between columns, and the output register.
     rows = Pipeline(
         properties, properties.stream("inputs"), properties.stream("outputs"), parameters.stages + 1
     )

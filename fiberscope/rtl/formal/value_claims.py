@@ -167,6 +167,7 @@ def add_values_writer(parameters: ValuesWriterParameters, properties: Properties
     is_value = _kind(source) == DATA
     bits = index_bits(parameters.entries)
     stored_count = pyrtl.Register(bits, "stored")
+    # The count wraps as the block's does; the sender must not send more values than entries.
     stored_count.next <<= (stored_count + store.fire)[:bits]
     properties.claim("stores_values", store.fire == (source.fire & is_value))
     properties.claim("drops_the_others", source.fire == source.valid, when=~is_value)

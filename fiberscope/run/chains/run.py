@@ -45,7 +45,7 @@ def execute_chain(resolved: ResolvedRun, operands: Mapping[str, object], options
     assert chain is not None
     _check_chain(resolved, chain, operands)
     _refuse_recordings(options)
-    start = time.perf_counter()
+    start = time.perf_counter()  # host time includes loading and verification
     request, provenance = options.request, None
     if request is not None:
         provenance = source_entry(resolved.roots(request.machine, options.parts.values()), request)
@@ -75,6 +75,7 @@ def load_operands(
 
     Raises:
         WorkloadError: an operand is not available.
+        KeyError: an operand is missing; ``execute_chain`` checks this before.
     """
 
     def progress(done: int, total: int) -> None:
@@ -138,6 +139,7 @@ def _execute_product(run: ChainRun, number: int, product: Product) -> bool:
     left, right = run.tensors[product.left], run.tensors[product.right]
     options.report_progress(f"{product}", number, len(run.chain.products))
     try:
+        # None as right factor: A is multiplied by itself, and is in memory once.
         problem = resolved.maker.load(
             left, None if right is left else right, exact=False, progress=options.report_progress
         )

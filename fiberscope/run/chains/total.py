@@ -18,6 +18,7 @@ from fiberscope.run.execute import RunOptions
 from fiberscope.workloads import Workload
 from fiberscope.workloads.verification import Comparison
 
+# Fields of a component that can be added over products; counters are of one product only.
 _CYCLES = {"cycles", "busy", "input_stall", "output_stall", "idle"}
 _ROWS = ("row_hits", "row_misses", "row_conflicts")
 

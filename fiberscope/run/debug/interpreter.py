@@ -73,6 +73,7 @@ def _quit(_session: Session) -> Shown:
     raise Quit
 
 
+# In the order of ``help``. The key is what the user types, the text in the call a method of ``Session``.
 COMMANDS: Mapping[str, _Command] = {
     "run": _Command("[CYCLE]", "run to the end, or to a cycle", _call_with_numbers("run")),
     "step": _Command("[N]", "run for N cycles", _call_with_numbers("step")),

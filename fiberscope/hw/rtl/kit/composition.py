@@ -24,7 +24,8 @@ class Part:
     """A block with parameters, as a part of a composition.
 
     Args:
-        status: whether its module has status outputs.
+        block, parameters: what the module is; parts with equal fields are instances of one module.
+        status: whether the module has status outputs.
     """
 
     block: RtlBlock
@@ -244,7 +245,7 @@ class Composition:
         return all(part.status for part in self.parts.values())
 
     def instances(self) -> list[Instance]:
-        """Return the parts and the channels between them, with their nets."""
+        """Return the parts, in their order, and then the channels between them, with their nets."""
         nets: dict[str, dict[str, str]] = {name: {} for name in self.parts}
         for label, end in self.exports.items():
             name, _, inner = end.partition(".")

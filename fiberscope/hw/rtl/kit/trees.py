@@ -17,7 +17,7 @@ def all_up_to(flags: Sequence[Signal]) -> list[Signal]:
     """Return, for each flag, the AND of all flags up to it, at doubling distances (Kogge and Stone)."""
     found = list(flags)
     distance = 1
-    while distance < len(found):
+    while distance < len(found):  # found[i] is the AND of the last ``distance`` flags up to flag i
         found = [flag & found[i - distance] if i >= distance else flag for i, flag in enumerate(found)]
         distance *= 2
     return found

@@ -75,7 +75,12 @@ def join(wire: Wire, pin: Signal, net: Signal) -> None:
 
 
 def hierarchical(composition: Composition, module: str) -> str:
-    """Return Verilog: the wrapper under this name, and each inner module once."""
+    """Return Verilog: the wrapper, and each inner module once.
+
+    Args:
+        composition: the parts and their connections.
+        module: name of the wrapper, and prefix of the names of inner modules that are not foreign.
+    """
     instances = composition.instances()
     modules = _module_names(module, instances)
     texts = [part.block.modules(part.parameters, name, status=part.status) for part, name in modules]
