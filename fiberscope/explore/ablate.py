@@ -64,15 +64,21 @@ class AblationResult:
 def read_ablations(accelerator: Accelerator[Any]) -> list[Ablation]:
     """Read the ablations of a machine, and add a last one, ``ALL``, with the settings of all ideal parts.
 
-    If all rows remove a mechanism, nothing is added.
+    If all rows remove a mechanism, nothing is added. If two rows set the same key, the last row counts in
+    ``ALL``.
+
+    Args:
+        accelerator: descriptor of the machine, whose folder has ``ablations.yaml``.
 
     Raises:
-        InputError: the machine has no ablations, or the file is invalid.
+        InputError, ConfigurationError: the machine has no ablations, or the file cannot be read or is
+            invalid.
     """
     path = accelerator.folder / "ablations.yaml"
     if not path.is_file():
         raise InputError(f"{accelerator.name} has no list of ablations; its folder has no ablations.yaml")
     rows = read_table(path, list[Ablation], accelerator.name)
+    # a removed mechanism costs cycles, which would hide what the ideal parts save
     together = {key: value for row in rows if not row.takes_away for key, value in row.settings.items()}
     if not together:
         return rows
@@ -90,19 +96,24 @@ def ablate(
 ) -> list[AblationResult]:
     """Run a machine as configured, with each ablation, and with all parts made ideal.
 
+    The settings of all rows are checked before the first run.
+
     Args:
         accelerator: a name, or a user's descriptor.
         matrix, b: the operands, as for ``simulate``.
-        settings: parameters of the run as configured.
+        settings: parameters of the run as configured; the settings of an ablation override them.
         parts: the user's blocks, as for ``simulate``.
         tell: called with the name of each run before its start.
 
     Returns:
-        The run as configured, then each ablation in the order of the file, then all ideal parts together.
+        The run as configured, then each ablation in the order of the file, then all ideal parts together
+        unless all rows remove a mechanism.
 
     Raises:
-        InputError: the machine has no ablations, or one of them is no setting of the machine.
-        ConfigurationError: ``settings`` has an unknown parameter or a value out of range.
+        InputError: the machine has no ablations, a setting of an ablation is invalid, or an argument has the
+            wrong type.
+        ConfigurationError: ``settings`` has an unknown parameter or a value out of range, or the file cannot
+            be read.
         KeyboardInterrupt: a run was interrupted. The errors of ``simulate`` are raised too.
     """
     check_types({"accelerator": accelerator, "settings": settings, "parts": parts, "tell": tell})
@@ -126,7 +137,7 @@ def _check(accelerator: Accelerator[Any], rows: Sequence[Ablation], settings: Ma
         InputError, ConfigurationError: a setting is no parameter of the machine, or out of range. The
             message names ``ablations.yaml`` only if the setting stands there.
     """
-    configure(accelerator, None, settings)
+    configure(accelerator, None, settings)  # first, so that the user's errors are not blamed on the file
     for row in rows:
         try:
             configure(accelerator, None, {**settings, **row.settings})

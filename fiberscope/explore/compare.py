@@ -33,7 +33,7 @@ class Figures(_Row):
         settings: options of this run.
         models: the compared models; all if empty.
         traffic: traffic by tensor, in bytes or in the unit of ``minimum``; empty without a figure.
-        minimum: the algorithmic minimum of all traffic.
+        minimum: the algorithmic minimum of all traffic, in the unit of ``traffic``; None if that is bytes.
         settled: description of parameters that were tuned on these figures, by model or in general.
         held: whether the figures were unknown to the authors of the machine's model until it was final.
         source: the table, figure or text with the figures.
@@ -121,8 +121,12 @@ class Published(_Row):
     def runs(self, matrix: str) -> dict[str, dict[str, str | int]]:
         """Return the settings of the runs of a matrix, by model.
 
-        Settings of the figures override those of the model, which override those of all runs. A matrix
-        without figures, which is a prediction, is run with all models.
+        Settings of the figures override those of the model, which override those of all runs. The settings of
+        all figures of the matrix are joined and apply to all its models. A matrix without figures, which is a
+        prediction, is run with all models.
+
+        Args:
+            matrix: name of the matrix; an unknown name is treated as a prediction.
         """
         rows = [row for row in self.figures if row.matrix == matrix]
         run_settings = {key: value for row in rows for key, value in row.settings.items()}
@@ -138,7 +142,7 @@ class Published(_Row):
         return not self.as_published or model in self.as_published
 
     def find(self, matrix: str, by: str) -> Figures | None:
-        """Return the figures of a matrix by a source; None if the source has none."""
+        """Return the first figures of a matrix by a source, whatever their models; None without figures."""
         return next((row for row in self.figures if (row.matrix, row.by) == (matrix, by)), None)
 
 
@@ -153,7 +157,8 @@ class TensorTraffic:
         teaal: the bytes that TeAAL reports; as ``reported``.
         ours: the simulated bytes: only useful bytes if the machine distinguishes them, because published
             accounts count only these.
-        difference: ``ours`` minus ``reported``, over the reported bytes of all tensors.
+        difference: ``ours`` minus ``reported``, over the reported bytes of all tensors; None if there is no
+            report of traffic.
     """
 
     tensor: str
@@ -173,7 +178,7 @@ class Run:
         least, most: the smallest and the largest number of cycles of a draw.
         reported, teaal: the published cycles; None without a figure.
         error, teaal_error: the relative errors of the simulated and of TeAAL's cycles against the reported.
-        traffic: the traffic by tensor; for a random matrix, of the first draw.
+        traffic: the traffic of each tensor that the machine moves; for a random matrix, of the first draw.
         as_published: whether the errors judge the machine; see ``Published``.
     """
 
@@ -194,8 +199,11 @@ class Run:
 def read_published(accelerator: Accelerator[Any]) -> Published:
     """Read the published figures of a machine.
 
+    Args:
+        accelerator: descriptor of the machine, whose folder has ``published.yaml``.
+
     Raises:
-        InputError: the machine has no figures, or the file is invalid.
+        InputError, ConfigurationError: the machine has no figures, or the file cannot be read or is invalid.
     """
     path = accelerator.folder / "published.yaml"
     if not path.is_file():
@@ -224,15 +232,19 @@ def compare(
         parts: the user's blocks, as for ``simulate``.
         surrogates: replace unavailable matrices by surrogates.
         models: the compared models by name; all by default.
-        tell: called with a line about each run before its start, and about each skipped matrix.
+        tell: called with a line before the runs of each matrix and model, and for each unavailable workload.
+
+    Returns:
+        A result, over all draws of a random matrix, for each matrix and model in order. A matrix is skipped
+        if one of its draws is unavailable.
 
     Raises:
-        InputError: the machine or a matrix has no published figures, the file is invalid, or there is no such
-            model.
+        InputError, ConfigurationError: the machine or a matrix has no published figures, the file is invalid,
+            or there is no such model.
         WorkloadError: a matrix requested by name is not available.
         KeyboardInterrupt: a run was interrupted. The errors of ``simulate`` are raised too.
     """
-    check_types(locals())
+    check_types(locals())  # the first statement: there are no locals but the arguments
     descriptor = find(accelerator) if isinstance(accelerator, str) else accelerator
     publication = read_published(descriptor)
     _check_names(descriptor.name, publication, matrices, models)
@@ -292,6 +304,7 @@ def _compare_run(publication: Published, name: str, model: str, reports: Sequenc
 
 def _traffic(tensor: str, report: Report, reported: Figures | None, teaal: Figures | None) -> TensorTraffic:
     part = report.traffic[tensor]
+    # published accounts have no bytes of blocks that were fetched but not requested
     own_bytes = part.moved_bytes if part.useful_bytes is None else part.useful_bytes
     reported_bytes = _bytes(tensor, reported, report)
     difference = None
@@ -313,7 +326,8 @@ def _bytes(tensor: str, figures: Figures | None, report: Report) -> float | None
 def _unit(figures: Figures, report: Report) -> float:
     """Return the bytes of a source's unit of traffic, from the minimum traffic of source and report.
 
-    Without a minimum in both, the source's figures are bytes.
+    A chart of traffic over the minimum gives no bytes. Its unit follows from the minimum that the report
+    computes for the same operands. Without a minimum in both, the source's figures are taken as bytes.
     """
     if figures.minimum is None or report.traffic_minimum_bytes is None:
         return 1.0

@@ -58,7 +58,13 @@ class Designs(_Row):
 class SpeedupRow:
     """One problem on one workload: by design the cycles and the edges per nanosecond.
 
-    ``iterations`` is their number in the run of the first design.
+    Args:
+        workload: name of the workload.
+        source: origin of its matrix, as in a report: ``real`` or ``generated``.
+        problem: name of the problem in ``designs.yaml``.
+        iterations: number of iterations in the run of the first design.
+        edges_per_ns: visited edges per simulated nanosecond, by design.
+        cycles: cycles by design; the first design is the baseline.
     """
 
     workload: str
@@ -70,7 +76,7 @@ class SpeedupRow:
 
     @property
     def speedups(self) -> dict[str, float]:
-        """Return the speed-up of each design over the first."""
+        """Return the speed-up of each design over the first, in cycles: clock frequencies do not count."""
         baseline = next(iter(self.cycles.values()))
         return {name: baseline / cycles for name, cycles in self.cycles.items()}
 
@@ -101,15 +107,20 @@ def speedups(
     parts: Mapping[str, PartFactory] | None = None,
     tell: Callable[[str], None] = lambda _line: None,
 ) -> list[SpeedupRow]:
-    """Run every problem on every workload with all designs.
+    """Run the problems of every workload with all designs.
+
+    The machine's problems must be on graphs: the results are in visited edges (operation ``edges``).
 
     Args:
         accelerator: the machine.
         workloads: workloads of the table, or other workloads, which run all problems; all available workloads
             of the table by default.
-        settings: parameters that override those of the designs.
+        settings: parameters that override those of the designs and of the problems.
         parts: the user's blocks, as for ``simulate``.
         tell: called with a line about each run before its start, and about each skipped workload.
+
+    Returns:
+        A row for each workload and problem, in the order of the runs.
 
     Raises:
         InputError, ConfigurationError: the machine has no valid ``designs.yaml``.
@@ -119,6 +130,7 @@ def speedups(
     """
     table, runs = read_designs(accelerator), []
     for name in workloads or table.workloads:
+        # loaded once for all designs, so that all of them run the same matrix
         workload = load_available(name, surrogates=False, is_required=bool(workloads), tell=tell)
         for problem in table.workloads.get(name, tuple(table.problems)) if workload else ():
             reports = {}

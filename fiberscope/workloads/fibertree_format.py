@@ -29,7 +29,8 @@ class RankFormat:
         payload: bits of a payload.
         header: bits of each fiber before its elements.
         layout: ``structs``: coordinate and payload of an element are adjacent, and each pair fills whole
-            words; ``arrays``: all coordinates of a fiber, then all payloads, each array in whole words.
+            words; ``arrays``: all coordinates of a fiber, then all payloads, each array in whole words. Only
+            ``C`` has a choice: ``B`` has its bits and its payloads, and ``U`` its payloads, as arrays.
         word: bits of a word; 1 adds no padding.
 
     Raises:
@@ -55,9 +56,15 @@ class RankFormat:
     def bits(self, occupancy: Integers, shape: int) -> Integers:
         """Return the bits of fibers with these numbers of elements and coordinates below ``shape``.
 
+        Args:
+            occupancy: for each fiber, the number of its elements.
+            shape: number of coordinates of the rank.
+
         Raises:
-            ValueError: the total exceeds 64-bit numbers, as is possible for U and B with a large shape.
+            ValueError: the total exceeds 64-bit numbers, as is possible for U and B with a large shape. The
+                total is without headers and padding.
         """
+        # C is not checked: its bits are proportional to elements that are in memory
         if self.kind != "C" and len(occupancy) * shape * max(1, self.payload) > INTEGER_LIMIT:
             fibers = f"{len(occupancy)} fibers of shape {shape} in format {self.kind}"
             raise ValueError(f"{fibers} have more than {INTEGER_LIMIT} bits")
@@ -117,11 +124,13 @@ def subtree_bits(tree: FiberTree, name: str, formats: Mapping[str, RankFormat]) 
     for other in formats:
         tree.level(other)
     top = tree.level(name)
+    # ``below`` has the bits below each element of a rank: from the last rank, whose elements have no fibers,
+    # up to the rank ``name``
     below = np.zeros(tree.nonzeros, dtype=np.int64)
     for level in range(len(tree.ranks) - 1, top, -1):
         segments, rank_format = tree.segments[level], formats.get(tree.ranks[level].name)
         sums = np.concatenate([[0], np.cumsum(below)])
-        below = sums[segments[1:]] - sums[segments[:-1]]
+        below = sums[segments[1:]] - sums[segments[:-1]]  # of each fiber, that is, each element one rank up
         if rank_format is not None:
             below += fiber_bits(tree, tree.ranks[level].name, rank_format)
     return below

@@ -13,16 +13,18 @@ from fiberscope.workloads.canonical import MAX_ROWS, check_shape
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.text import read_line
 
+# The standard has two percent signs; files with a single one are in use.
 _BANNERS = ("%%matrixmarket", "%matrixmarket")
 _OBJECTS = ("matrix", "vector", "tensor")
 _FIELDS = ("pattern", "integer", "real")
 _SAME_FIELDS = {"double": "real", "unsigned-integer": "integer"}
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
-_MAX_NUMBERS = 64
+_MAX_NUMBERS = 64  # in the size line of a tensor, with the number of entries
 
 
 def is_market(beginning: bytes) -> bool:
     """Return whether a file with this beginning is a MatrixMarket file."""
+    # Latin-1 decodes any byte, so that a binary file is no error
     return beginning.lower().decode("latin-1").startswith(_BANNERS)
 
 
@@ -36,8 +38,9 @@ class Header:
         field: ``pattern``, ``integer`` or ``real``.
         symmetry: ``general``, ``symmetric`` or ``skew-symmetric``.
         shape: size of each rank.
-        entries: number of entries that follow; for a symmetric array, of one triangle.
-        line: number of the size line.
+        entries: number of entries that follow; for a symmetric array, of one triangle with its diagonal, for
+            a skew-symmetric array without the diagonal.
+        line: number of the size line, from 1.
     """
 
     object: str
@@ -67,13 +70,17 @@ class Header:
 
 
 def read_header(stream: BinaryIO, location: str) -> Header:
-    """Read banner, comments and size line.
+    """Read banner, comments and size line; the stream is then at the first entry.
+
+    Args:
+        stream: at the beginning of the file.
+        location: name of the file, for errors.
 
     Raises:
         WorkloadError: with the line: a malformed banner or size line, or an unrealistic shape.
     """
     kind, layout, field, symmetry = read_banner(stream, location)
-    line, text = 1, b"%"
+    line, text = 1, b"%"  # the banner counts as a comment, so that the loop reads line 2 first
     while not text.strip() or text.lstrip().startswith(b"%"):
         line += 1
         text = read_line(stream, b"%", location, line)
@@ -88,6 +95,7 @@ def read_header(stream: BinaryIO, location: str) -> Header:
         )
     entries = numbers[-1] if layout == "coordinate" else _count_dense_entries(shape, symmetry)
     if len(shape) <= 2:
+        # a vector has one number, which is checked as rows and as columns
         check_shape(shape[0], shape[-1], entries, location, line)
     elif not all(1 <= size <= MAX_ROWS for size in shape):
         sizes = " x ".join(map(str, shape))
@@ -112,7 +120,14 @@ def _parse_sizes(text: bytes, kind: str, layout: str, location: str, line: int) 
 
 
 def read_banner(stream: BinaryIO, location: str) -> tuple[str, str, str, str]:
-    """Return object, layout, field and symmetry from the first line.
+    """Return object, layout, field and symmetry from the first line, in lower case.
+
+    ``double`` is returned as ``real``, ``unsigned-integer`` as ``integer``. Complex numbers are not
+    supported.
+
+    Args:
+        stream: at the beginning of the file.
+        location: name of the file, for errors.
 
     Raises:
         WorkloadError: the line is no banner, or one of the four is not supported.
@@ -122,6 +137,7 @@ def read_banner(stream: BinaryIO, location: str) -> tuple[str, str, str, str]:
         form = "%%MatrixMarket matrix <coordinate or array> <field> <symmetry>"
         raise WorkloadError(f"bad banner; the first line is {form}", location=location, line=1)
     kind, layout, field, symmetry = tokens[1:]
+    # the entries of an array have no coordinates, so that a pattern would have no content
     fields = _FIELDS if layout == "coordinate" else _FIELDS[1:]
     field = _SAME_FIELDS.get(field, field)
     for name, token, allowed in (
@@ -137,6 +153,7 @@ def read_banner(stream: BinaryIO, location: str) -> tuple[str, str, str, str]:
 
 
 def _count_dense_entries(shape: tuple[int, ...], symmetry: str) -> int:
+    """Return the entries of an array file; the diagonal of a skew-symmetric array is 0 and not stored."""
     if symmetry == "general":
         return math.prod(shape)
     rows = shape[0]

@@ -32,7 +32,7 @@ class NamedTensor:
         tensor: the entries.
         origin: name of the file, URL, or full text of the generator.
         digest: sha256 of the shape and the entries; for a matrix or vector, equal to that of the
-            ``Workload``.
+            ``Workload``. A tensor with another number of ranks keeps the digest of the original.
         notice: one line that the user must see.
         has_shape: whether the source gives the shape, and not only the largest coordinates.
         rows: number of ranks that become rows in a matrix; 0 if the tensor cannot become a matrix.
@@ -69,7 +69,9 @@ class NamedTensor:
 
         A vector becomes a matrix of one column. A tensor with ``rows`` becomes a matrix whose rows are its
         first ``rows`` ranks, and whose columns are the others. In all other cases, as many ranks of size 1 as
-        necessary are dropped.
+        necessary are dropped, from the last; no ranks are added.
+
+        Name, origin, digest and ``ranks`` stay as they are.
 
         Args:
             order: the number of ranks.
@@ -84,6 +86,7 @@ class NamedTensor:
             return self._unfolded(label)
         shape = self.shape
         nontrivial = [rank for rank, size in enumerate(shape) if size > 1]
+        # coordinates in a rank of size 1 are all 0, so that entries stay distinct without the rank
         extra = [rank for rank, size in enumerate(shape) if size == 1][: max(0, order - len(nontrivial))]
         ranks = sorted([*nontrivial, *extra])
         if len(ranks) != order:
@@ -107,7 +110,7 @@ class NamedTensor:
 
 
 def generate_tensor(full_text: str, tensor: SparseTensor) -> NamedTensor:
-    """Return a generated tensor with its origin.
+    """Return a tensor that a generator has drawn, with its origin.
 
     Args:
         full_text: the text of the generator with all defaults, which becomes the name and the origin.
@@ -133,11 +136,12 @@ def tensor_in(text: str) -> NamedTensor | None:
     if (named := named_array(text)) is not None:
         tensor_name = f"{Path(named[0]).stem}:{named[1]}"
         return _named_tensor(tensor_name, "real", read_array(*named), Path(text).name, rows=1)
-    if spec.is_spec(text) and not Path(text).exists():
+    if spec.is_spec(text) and not Path(text).exists():  # a file with this name precedes the generator
         generated, full_text = spec.generate(text)
         tensor = generated if isinstance(generated, SparseTensor) else SparseTensor.from_matrix(generated)
         return generate_tensor(full_text, tensor)
     file = _tensor_file(text)
+    # a .tns file is always a tensor, so that a missing file is an error of ``read_tns``
     if file is not None and suffix_of(file) == ".tns":
         return _named_tensor(file.name.partition(".")[0], "real", read_tns(file), file.name, has_shape=False)
     if file is not None and file.is_file() and (market := _read_market_file(file)) is not None:
@@ -152,13 +156,18 @@ def _read_market_file(file: Path) -> SparseTensor | None:
     if suffix_of(file) not in (".mtx", ".ttx"):
         return None
     with open_text(file, str(file)) as stream:
-        if read_banner(stream, str(file))[0] == "matrix":
+        if read_banner(stream, str(file))[0] == "matrix":  # ``load`` reads matrices, with a cache
             return None
         stream.seek(0)
         return read_market_tensor(stream, str(file))
 
 
 def _unroll_image(text: str) -> NamedTensor:
+    """Return the windows of an image as a tensor; the ranks of the image become the rows of its matrix form.
+
+    Raises:
+        WorkloadError: the text is no view of windows, or its image is no array.
+    """
     view, image_text = parse_windows(text)
     image = tensor_in(image_text)
     if image is None:
@@ -171,7 +180,13 @@ def _unroll_image(text: str) -> NamedTensor:
 
 
 def _tensor_file(text: str) -> Path | None:
-    """Return the file that a text names, of a tensor or a matrix."""
+    """Return the file that a text names, of a tensor or a matrix, which may not exist; None for no file.
+
+    A file with the name of a registered entry precedes the entry.
+
+    Raises:
+        WorkloadError: a registered tensor has no file on the data path. Tensors are not downloaded.
+    """
     if not registry.is_registered(text) or Path(text).is_file():
         return file_of(text)
     entry = registry.lookup(text)

@@ -70,7 +70,8 @@ def load(
             (``graph:order=degree,of=...``) or in windows. An array of more than two ranks becomes a matrix.
         exact: whether surrogates are refused.
         progress: called during a download with the bytes received and the total.
-        duplicates: treatment of duplicates in a file, see ``read_matrix``.
+        duplicates: treatment of duplicates in a file of a matrix, see ``read_matrix``; a view of a graph has
+            its own.
 
     Raises:
         WorkloadError: unknown, unreadable, not a matrix, or not available with ``exact``.
@@ -79,10 +80,11 @@ def load(
     view = spec.view_keyword(text)
     if view == GRAPH:
         return _load_view(text, exact, progress)
+    # windows and arrays of a file may have any number of ranks
     if (view is not None or named_array(text) is not None) and (ranked_tensor := tensor_in(text)) is not None:
         loaded = ranked_tensor.of_order(2, text)
         return _build_workload(loaded.name, loaded.source, loaded.matrix, loaded.origin, loaded.notice)
-    if spec.is_spec(text) and not Path(text).exists():
+    if spec.is_spec(text) and not Path(text).exists():  # a file with this name precedes the generator
         drawn, full = spec.generate(text)
         if isinstance(drawn, SparseTensor):
             drawn = generate_tensor(full, drawn).of_order(2, text).matrix
@@ -96,6 +98,7 @@ def load(
 
 def _load_view(text: str, exact: bool, progress: Callable[[int, int], None] | None) -> Workload:
     view, of = graph_view(text)
+    # except for sums, the view needs the parallel edges, which it treats itself
     read_as: Duplicates = "sum" if view.duplicates == "sum" else "keep"
     viewed = load(of, exact=exact, progress=progress, duplicates=read_as)
     matrix = apply_view(viewed.matrix, view, text)
@@ -118,6 +121,7 @@ def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 -
     if isinstance(content, SparseTensor):
         if content.order not in (1, 2):
             raise WorkloadError(f"{content.order} dimensions; a matrix has 2", location=name)
+        # before the array of row pointers is allocated; a vector has one number, checked as both
         check_shape(content.shape[0], content.shape[-1], content.nonzeros, name)
         content = content.unfolded(1).matrix() if content.order == 1 else content.matrix()
     return _build_workload(name, "memory", content, name)
@@ -130,6 +134,7 @@ def _build_workload(
 
 
 def _base_name(text: str) -> str:
+    """Return the name of a file without its longest known suffix; a name that is only a suffix stays."""
     file = Path(text).name
     longest = max((suffix for suffix in SUFFIXES if file.lower().endswith(suffix)), key=len, default="")
     return file[: len(file) - len(longest)] or file
@@ -151,6 +156,7 @@ def _load_registered(
     """Load a matrix of the registry: from the data path, shipped, cached or downloaded; else a surrogate."""
     if not entry.is_matrix:
         raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", location=entry.name)
+    # the user's file comes first, then what needs no network
     if (data_file := cache.on_data_path(entry)) is not None:
         return _load_real(entry, data_file, data_file.name, duplicates)
     if (file := cache.shipped_file(entry)) is not None:
@@ -169,7 +175,7 @@ def _load_file(name: str, file: str | Path, origin: str, duplicates: Duplicates)
 
 def _load_real(entry: registry.Entry, file: Path, origin: str, duplicates: Duplicates) -> Workload:
     workload = _load_file(entry.name, file, origin, duplicates)
-    if workload.shape == entry.shape or entry.approximate:
+    if workload.shape == entry.shape or entry.approximate:  # the shape of such an entry is rounded
         return workload
     sizes = [" x ".join(map(str, shape)) for shape in (workload.shape, entry.shape)]
     notice = f"NOTE: {origin} is {sizes[0]}, and the registry's {entry.name} is {sizes[1]}"

@@ -112,6 +112,9 @@ def search(
         progress: whether to show the progress.
         keys: see ``SearchKeys``.
 
+    Returns:
+        The Pareto-optimal designs and all runs. Without ``store``, the results are kept nowhere else.
+
     Raises:
         ConfigurationError, InputError, WorkloadError: a value, an operand or a measure is invalid.
     """
@@ -126,6 +129,7 @@ def search(
     with saved_operands(workloads, store) as names, store_address(address_text) as address:
         study = prepare_search(make_design(accelerator, keys), list(names), over, objectives, address)
         study.run(executors, limits, quiet=not progress)
+        # inside of the context: a temporary store is deleted at its end
         return _result(study)
 
 
@@ -140,9 +144,11 @@ def prepare_search(
 
     Args:
         design: the common fields of all designs, without a workload.
+        workloads: at least one workload; duplicates count once.
         over: spans by parameter, or the file with the spans.
         objectives: the goals and limits.
-        store: the folder or address of the results, which is created after all checks.
+        store: the folder or address of the results, which is created once the limits and the space are read.
+            Stored runs of the search are then loaded.
 
     Raises:
         ConfigurationError, InputError, WorkloadError: a goal, a limit, the space, the machine or a workload
@@ -159,7 +165,7 @@ def prepare_search(
         raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
     shared = [replace(design, workload=workload) for workload in dict.fromkeys(workloads)]
     limits, space = [Limit.parse(text) for text in objectives.subject_to], read_space(over, shared[0])
-    opened_store = Store(store, make=True)
+    opened_store = Store(store, make=True)  # after the limits and the space: an error there leaves no folder
     return Search(shared, space, goals, opened_store, objectives.points, limits, objectives.seed)
 
 

@@ -31,7 +31,8 @@ class Point:
         config: a YAML file of parameters that ``settings`` override.
         exact: refuse surrogates.
         sample: fields of the ``Sample`` of a sampled run; None for a full run.
-        locations: positions in a file, such as ``study.yaml:3:9``, by key of a study and by dotted key.
+        locations: positions in a file, such as ``study.yaml:3:9``, by key of a study and by dotted key. They
+            are for messages: points that differ in nothing else are equal.
         name: the machine's name in the study; empty if it is that of the accelerator.
         parts: the user's components, ``module:Class`` or ``file.py:Class``, by the name of the part.
         workload_name: the workload's name in tables; empty if it has none.
@@ -55,17 +56,20 @@ class Point:
         return self.name or self.accelerator
 
     def document(self) -> dict[str, Any]:
-        """Return the point as a JSON object."""
+        """Return all fields by name, as plain data for JSON; ``Point(**document)`` restores the point."""
         return asdict(self)
 
     def __str__(self) -> str:
-        """Return the text that identifies the point."""
+        """Return machine, workload and settings, for messages; points that differ otherwise look the same."""
         text = ", ".join(f"{key}={value}" for key, value in self.settings.items())
         return " ".join(filter(None, (self.machine, self.workload, text)))
 
 
 def parse_operands(workload: str) -> tuple[list[str], dict[str, str]]:
     """Parse the operands of a workload: operands in order, and operands by name.
+
+    Args:
+        workload: operands with blanks between them; quotes of a shell enclose a name with blanks.
 
     Raises:
         InputError: a quote is not closed, or the errors of ``operands_of``.
@@ -89,7 +93,7 @@ def request_type(point: Point) -> Callable[..., RunRequest]:
 
 
 def check_sample(point: Point) -> None:
-    """Check that a point can be sampled.
+    """Check that a point with a sample can be sampled; a full run passes.
 
     Raises:
         InputError: the command is not ``sim``, there are user parts, or the machine has no sampler.
@@ -108,7 +112,7 @@ def check_sample(point: Point) -> None:
 
 
 def load_parts(point: Point) -> dict[str, PartFactory]:
-    """Load the user's components that replace parts of the machine.
+    """Import the user's components that replace parts of the machine; without parts, nothing is checked.
 
     Raises:
         InputError: the command supports no parts, the machine has no such part, or a part cannot be imported.
@@ -121,6 +125,7 @@ def load_parts(point: Point) -> dict[str, PartFactory]:
     from fiberscope.accelerators.user_parts import parse_parts  # noqa: PLC0415  (needed for user parts only)
     from fiberscope.run.arguments import check_part_names  # noqa: PLC0415
 
+    # before the import, which executes the user's modules
     check_part_names(request.accelerator, point.parts)
     return parse_parts([f"{name}={source}" for name, source in point.parts.items()])
 

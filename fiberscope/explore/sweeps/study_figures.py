@@ -53,13 +53,15 @@ def draw_study(
         kind: ``speedup``, ``roofline``, ``energy``, ``traffic`` or ``front``.
         where: a condition in SQL; all rows by default.
         sort: columns that order machines and workloads; by name by default.
-        against: the baseline of ratios; the first machine by default.
+        against: the baseline of ratios, a machine with its settings as the figure names it; the first by
+            default. It has no effect on ``roofline``. With a single workload, only ``speedup`` has ratios.
         width: the width of the figure, in inches.
         all_sources: whether to include rows of older sources.
 
     Raises:
         InputError: there is no such kind or machine, there are no rows, too many machines, no area of the
-            baseline (``front``), a report that cannot be read, or no matplotlib.
+            baseline (``front`` of several workloads), a report that cannot be read, two runs of a machine
+            with the same settings and workload, or no matplotlib.
     """
     if kind not in KINDS:
         raise InputError(f"no figure is called {kind}; {nearest(kind, KINDS)}")
@@ -73,12 +75,13 @@ def draw_study(
 
 
 def _draw_speedups(_store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
-    _check_series(runs, 1)
+    _check_series(runs, 1)  # the baseline has no bars and needs no pattern
     results = {
         (workload, series): _suite_result(runs.rows.get((series, workload)))
         for workload in runs.workloads
         for series in runs.series
     }
+    # ``Suite`` adds the daggers itself
     names = {workload: workload.rstrip(DAGGER) for workload in runs.workloads}
     return draw_suite(Suite(runs.series, runs.workloads, against, results, names), width)
 
@@ -104,6 +107,7 @@ def _draw_roofline(store: Store, runs: StudyRuns, _against: str, width: float) -
 
 def _multipliers(runs: StudyRuns, series: str) -> float | None:
     """Return the multipliers of a machine; None if the machine is unavailable or does not state them."""
+    # series come from rows, so that each of them has one
     row = next(row for workload in runs.workloads if (row := runs.rows.get((series, workload))))
     return read_resources(row).multipliers
 
@@ -114,6 +118,7 @@ def _draw_energy(store: Store, runs: StudyRuns, against: str, width: float) -> F
     totals = {workload: sum(parts.get((against, workload), {}).values()) for workload in runs.workloads}
     unit = _unit([1e-12 * sum(amounts.values()) for amounts in parts.values()], SI)
     single = (1e-12 / unit[0], f"Energy ({unit[1]})")
+    # bars with and without off-chip energy do not compare; if no bar has it, no note is needed
     bare = [series for series in runs.series if not _has_memory(series, parts)]
     note = [f"without memory: {', '.join(bare)}"] if 0 < len(bare) < len(runs.series) else []
     energies = [report.energy for report in reports.values() if report.energy]
@@ -128,6 +133,8 @@ def _has_memory(series: str, parts: Mapping[tuple[str, str], Mapping[str, float]
 
 def _draw_traffic(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
     parts = {key: traffic_parts(report) for key, report in _reports(store, runs).items()}
+    # The minimum of the baseline, else of the first finished machine: a run that fails must not remove the
+    # bars of the others.
     least = {}
     for workload in runs.workloads:
         rows = [runs.done(series, workload) for series in (against, *runs.series)]
@@ -146,7 +153,17 @@ def _draw_breakdown(
     width: float,
     notes: Sequence[str] = (),
 ) -> Figure:
-    """Draw stacked bars: amounts for one workload, ratios to a total of each workload for several."""
+    """Draw stacked bars: amounts for one workload, ratios to a total of each workload for several.
+
+    Args:
+        runs: the machines and workloads of the figure.
+        parts: the amounts of the parts of each bar, by series and workload, in the base unit.
+        totals: the divisor of each workload; a workload with 0 has no bars in a figure of ratios.
+        single: for a figure of one workload, the factor of the amounts and the label of the scale.
+        ratio: the label of the scale for several workloads.
+        width: the width of the figure, in inches.
+        notes: lines below the figure.
+    """
     factor, label = single
     has_several = len(runs.workloads) > 1
     note = "\n".join([*notes, *([SURROGATE_NOTE] if runs.surrogates else [])])
@@ -190,6 +207,7 @@ def _draw_front(_store: Store, runs: StudyRuns, against: str, width: float) -> F
         rows = [runs.rows[series, workload] for workload in runs.workloads]
         area = max(row["area_um2"] for row in rows) / 1e6
         uppers = [row["area_upper"] for row in rows]
+        # with a geometric mean of ratios, the order of the machines does not depend on the baseline
         time = geometric_mean(
             value / divisor for value, divisor in zip(seconds[series], divisors, strict=True)
         )
@@ -211,14 +229,14 @@ def _has_area(runs: StudyRuns, series: str, workload: str) -> bool:
 
 
 def _reports(store: Store, runs: StudyRuns) -> dict[tuple[str, str], Report]:
-    """Return the reports of all finished runs, by series and workload."""
+    """Return the reports of all finished runs, by series and workload; runs without a report are omitted."""
     digests = {key: row["digest"] for key in runs.rows if (row := runs.done(*key))}
     reports = store.reports(list(digests.values()))
     return {key: reports[digest] for key, digest in digests.items() if digest in reports}
 
 
 def _check_series(runs: StudyRuns, without: int = 0) -> None:
-    """Check that there are enough patterns for the series.
+    """Check that there are enough patterns for the series; ``without`` is the number that needs none.
 
     Raises:
         InputError: there are more series than patterns; the message has the remedy.
@@ -240,7 +258,12 @@ def _surrogate_note(runs: StudyRuns) -> list[str]:
 
 
 def _unit(values: Sequence[float], units: Sequence[tuple[float, str]]) -> tuple[float, str]:
-    """Return the largest unit in which the largest value is at least 1."""
+    """Return the largest unit in which the largest value is at least 1; the smallest unit if there is none.
+
+    Args:
+        values: the amounts, in the unit of factor 1.
+        units: factors and names, the largest first.
+    """
     largest = max(values, default=0.0)
     return next((unit for unit in units if largest >= unit[0]), units[-1])
 

@@ -43,8 +43,8 @@ def sweep(
             ``accelerator``, ``set`` and ``parts``.
         workloads: one or several workloads. A text names operands: A, ``"A B"``, or ``"NAME=TENSOR ..."``. A
             matrix in memory is A; a ``fiberscope.workloads.Workload`` has a name. Or a mapping to names.
-        store: the folder of the results, or an address as ``s3://bucket/study``; by default the results are
-            only returned.
+        store: the folder of the results, or an address as ``s3://bucket/study``; by default that of the
+            study. If there is none, the results are only returned.
         scheduler: the address of a Dask scheduler with workers.
         slurm, pbs: the YAML file of a batch system's jobs.
         workers: processes on this computer; one per core by default.
@@ -68,7 +68,7 @@ def sweep(
     keys = {**study, **({"store": str(store)} if store else {})}
     with saved_operands(workloads, store) as names:
         study_ = merge_study(accelerator, workload_entries(names), keys)
-        with store_address(study_.store) as address:
+        with store_address(study_.store) as address:  # a temporary store is deleted at the end
             result = run_study(study_, address, executors, retry=retry, quiet=not progress, follow=follow)
             return result.frame().replace({"workload": {text: name for text, name in names.items() if name}})
 
@@ -95,7 +95,7 @@ def merge_study(
         keys: further keys of ``Study``.
 
     Raises:
-        ConfigurationError, InputError: the errors of ``sweep``.
+        ConfigurationError, InputError: the errors of ``sweep``; the file is a suite (it has ``evaluation``).
     """
     entries = dict(keys)
     if workloads:
@@ -123,7 +123,7 @@ def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def store_address(store: str | None) -> Iterator[str]:
-    """Yield the address of the store, or of a temporary folder."""
+    """Yield the address of the store; for None, of a folder that is deleted at the end of the context."""
     if store is not None:
         yield store
         return

@@ -31,7 +31,8 @@ class Kernel:
 
     Args:
         result: name of the computed tensor.
-        indices: the indices of every tensor by name, as written, the result included.
+        indices: the indices of every tensor by name, the result included: in lower case, in the order of the
+            text.
         expression: the right-hand side, with indices in upper case.
         order: the order of the loops, outermost first: every index once.
     """
@@ -47,7 +48,7 @@ class Kernel:
 
         Args:
             text: ``C[i,j] = A[i,k] * B[k,j]``; ``*``, ``+``, ``-`` and parentheses over tensors.
-            order: the order of the loops: ``ikj``, ``i,k,j`` or a sequence of indices.
+            order: the order of the loops: ``ikj``, ``i,k,j`` or a sequence of indices in lower case.
 
         Raises:
             InputError: the text is malformed or not such a kernel, or the order is no permutation of its
@@ -108,6 +109,7 @@ class Kernel:
                 reason = "none is given" if shape is None else f"the one given has {len(shape)}"
                 raise InputError(f"{name} is a tensor of {len(self.indices[name])} ranks; {reason}")
             for index, extent in zip(self.indices[name], map(int, shape), strict=True):
+                # the first tensor with an index sets its extent; the others must agree
                 earlier, source = extents.setdefault(index, (extent, name))
                 if earlier != extent:
                     raise InputError(
@@ -145,7 +147,7 @@ def _parse(text: str) -> Equation:
 
 def _check_expression(expression: Expression, text: str) -> None:
     """Refuse expressions other than sums and products of tensors."""
-    if isinstance(expression, Operation) and len(expression.operands) > 1:
+    if isinstance(expression, Operation) and len(expression.operands) > 1:  # one operand: a negation
         for operand in expression.operands:
             _check_expression(operand, text)
     elif not isinstance(expression, Access):
@@ -169,6 +171,8 @@ def _plain_indices(access: Access, text: str) -> tuple[str, ...]:
 def _check_indices(
     indices: Mapping[str, tuple[str, ...]], inputs: list[Access], result: Access, text: str
 ) -> None:
+    """Refuse repeated tensors, a kernel without indices, and indices that only the result has."""
+    # indices and statistics are kept by the name of the tensor, so that each tensor may occur only once
     names = sorted(access.tensor for access in (*inputs, result))
     if duplicates := [name for name, successor in pairwise(names) if name == successor]:
         raise InputError(
@@ -182,6 +186,7 @@ def _check_indices(
 
 
 def _parse_order(order: str | Sequence[str], indices: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the loops in order; refuse an order that is no permutation of all indices of the kernel."""
     all_indices = list(
         dict.fromkeys(index for access_indices in indices.values() for index in access_indices)
     )

@@ -34,7 +34,10 @@ def expected_nonzeros(kernel: Kernel, statistics: Known, shape: Shape, options: 
 
 
 def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
-    """Return the size of a tile with uniformly distributed nonzeros.
+    """Return the traffic of one fetch of a tile with uniformly distributed nonzeros.
+
+    The nonzeros are taken as independent: a fiber with n positions exists with probability 1 - (1 - d)^n, for
+    the density d of the tile.
 
     Args:
         shape: the shape of the tile, in storage order.
@@ -44,7 +47,7 @@ def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
     positions = math.prod(shape)
     fibers = 0.0
     for rank in range(1, len(shape)):
-        max_fibers = math.prod(shape[:rank])
+        max_fibers = math.prod(shape[:rank])  # each spans the positions of the ranks from ``rank`` on
         fibers += max_fibers * (1.0 - (1.0 - nonzeros / positions) ** (positions // max_fibers))
     return float(METRICS[metric].fetched(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
@@ -53,6 +56,7 @@ def stationary_indices(kernel: Kernel, options: Options) -> tuple[str, ...]:
     """Return the summed indices during whose loops a partial result stays in its buffer."""
     if options.output == "streamed":
         return ()
+    # a summed loop around a loop over the result visits every tile of the result in each of its iterations
     inside = kernel.order[kernel.depth(kernel.result) + 1 :]
     return tuple(index for index in inside if index in kernel.contracted)
 
@@ -76,6 +80,7 @@ class _Estimate:
         if _is_sum(term):
             return union((self._mean_density(operand) for operand in term.operands), union_rule)
         product = nonzero(term, lambda name: self._statistics[name].pr, union_rule)
+        # expected products at a position, over the mean number of products at a position with any
         extent = math.prod(self._shape[index] for index in self._summed(term))
         return min(1.0, product * extent / self._overlap(term))
 
@@ -86,6 +91,7 @@ class _Estimate:
                 [self._density_by_position(operand) for operand in term.operands], self._options.union
             )
         results = self._kernel.stored_indices(self._kernel.result)
+        # statistics are of base tiles: a longer summed index has proportionally more products at a position
         scale = math.prod(self._shape[index] / self._base_extent(term, index) for index in self._summed(term))
         sums = scale * self._product(term, results)
         shares: Numbers = np.minimum(1.0, sums) / self._overlap(term)
@@ -93,7 +99,7 @@ class _Estimate:
 
     def _product(self, term: Expression, output_indices: Sequence[str]) -> Numbers:
         """Multiply shares by position, with the axes of ``output_indices``; sum over all other indices."""
-        order = self._kernel.order
+        order = self._kernel.order  # ``einsum`` names an axis by the number of its loop
         factors = term.operands if isinstance(term, Operation) else (term,)
         operands: list[object] = []
         for factor in factors:
@@ -101,10 +107,12 @@ class _Estimate:
             operands += [self._shares(factor, axes), [order.index(index) for index in axes]]
         kept_indices = [index for index in output_indices if index in self._indices(term)]
         product = np.einsum(*operands, [order.index(index) for index in kept_indices], optimize=True)  # type: ignore[call-overload]
+        # a term without an index of the result has the same share along it: an axis of length 1
         missing_axes = tuple(axis for axis, index in enumerate(output_indices) if index not in kept_indices)
         return np.expand_dims(product, missing_axes)
 
     def _shares(self, term: Expression, axes: Sequence[str]) -> Numbers:
+        """Return the shares of a factor by position; ``axes`` are its indices in loop order."""
         if isinstance(term, Access):
             return self._statistics[term.tensor].occupied
         assert isinstance(term, Operation)
@@ -113,6 +121,7 @@ class _Estimate:
         return _union([self._product(operand, axes) for operand in term.operands], self._options.union)
 
     def _indices(self, term: Expression) -> set[str]:
+        """Return the indices of all tensors of a term."""
         return {index for access in accesses(term) for index in self._kernel.indices[access.tensor]}
 
     def _summed(self, term: Expression) -> list[str]:

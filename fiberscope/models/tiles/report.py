@@ -25,6 +25,7 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
     """Return a plan as plain data.
 
     Args:
+        plan: the tilings; measurements are cached in it.
         measured: whether to add the measured traffic of every candidate and every scheme, which measures
             those that are not measured yet.
 
@@ -50,13 +51,17 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
 
 
 def explain_choice(plan: Plan) -> str:
-    """Explain the advantage of the chosen tiles over Conservative's in a sentence."""
+    """Explain the advantage of the chosen tiles over Conservative's in a sentence, from predictions.
+
+    The first candidate stands for Conservative's tiles. In a grid search, it is the smallest shape instead.
+    """
     chosen, candidates = plan.chosen, plan.chosen.candidates
     if not candidates:
         return "An operand has no nonzeros, so that nothing moves: the whole tensors are one tile."
     if chosen.fallback:
         return f"Conservative's tiles are taken, not what the search chose: {chosen.fallback}."
     best = _candidate_of(candidates, chosen)
+    # the operand that saves most gives the reason; others may cost more
     savings = {
         name: word_counts - best.prediction.inputs[name]
         for name, word_counts in candidates[0].prediction.inputs.items()
@@ -83,7 +88,11 @@ def _describe_rejected(candidates: Iterable[Candidate], chosen: Candidate) -> st
 
 
 def _describe_growth(plan: Plan, candidate: Candidate) -> str:
-    """Describe the growth of tiles by TileFactor; tiles end at the tensors' extents."""
+    """Describe the growth of tiles by TileFactor; tiles end at the tensors' extents.
+
+    Indices of the result may grow by different factors, because extents limit them: the largest is named.
+    Summed indices are named with their sides.
+    """
     shape, contracted = plan.chosen.shape, plan.kernel.contracted
     ratios = (shape[index] / candidate.shape[index] for index in shape if index not in contracted)
     ratio = max(ratios, default=1.0)  # a scalar result has no index of its own
@@ -105,7 +114,11 @@ def _spans(plan: Plan) -> bool:
 
 
 def _candidate_of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidate:
-    """Return the candidate of a scheme."""
+    """Return the candidate of a scheme.
+
+    A reorder factor identifies its candidate, whose shape TileFactor has enlarged in the scheme. Candidates
+    of a grid search have no factor, and TileFactor does not change their shapes.
+    """
     return next(
         candidate
         for candidate in candidates
@@ -175,6 +188,7 @@ def _candidates(plan: Plan, measured: bool) -> Iterator[Table]:
 
 def _schemes(plan: Plan, measured: bool) -> Table:
     """Return the schemes of all methods, with their traffic if measured, relative to Conservative's."""
+    # DRT takes only A x B, whatever the kernel calls its tensors; its words are by these names
     operands = ["A", "B"] if plan.dynamic else list(plan.kernel.inputs)
     columns = (
         "Method",
@@ -282,8 +296,13 @@ def _counts(measured: MeasuredTraffic) -> dict[str, Any]:
 def read_statistics(path: Path, kernel: Kernel) -> dict[str, Statistics]:
     """Read the statistics of a kernel's inputs from a document.
 
+    Args:
+        path: a file that ``tile --json`` wrote; only its ``statistics`` are read.
+        kernel: the kernel; statistics of other tensors are ignored.
+
     Raises:
-        InputError: the document cannot be read, is of another kind, or lacks an input.
+        InputError: the document cannot be read, is of another kind, lacks an input, or has another order of
+            loops for an input.
     """
     text = read_text(path)
     try:
@@ -294,6 +313,7 @@ def read_statistics(path: Path, kernel: Kernel) -> dict[str, Statistics]:
         raise InputError(f"{path}: it has no statistics of {inputs}; give what tile --json wrote") from error
     statistics = {name: from_json(text, f"{path}, {name}") for name, text in texts.items()}
     for name, tensor_statistics in statistics.items():
+        # ranks of statistics are in loop order: another order would give other fibers
         if tensor_statistics.indices != kernel.stored_indices(name):
             order = ", ".join(tensor_statistics.indices)
             raise InputError(f"{path}: {name} has the order {order}; collect anew for this order")

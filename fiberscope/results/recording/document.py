@@ -105,9 +105,11 @@ class Slice(NamedTuple):
     """A period in which a component is in one state.
 
     Args:
+        state: name of the state, see ``ComponentStates``.
         begin, end: the first cycle, and the cycle after the last, of the component's clock, counted from the
             start of the timeline.
-        interval: length of the enclosing interval if the exact position is unknown, else 0.
+        interval: length of the enclosing interval, in cycles of the component's clock, if the exact position
+            is unknown; else 0.
     """
 
     state: str
@@ -122,11 +124,16 @@ def slices_of(component: ComponentStates) -> Iterator[Slice]:
     The order of states within an interval is unknown. The state that ended the previous interval is put
     first, and the others follow in the order of ``states``. A state that continues in the next interval is
     joined to one slice only if it is the only state of both intervals.
+
+    Args:
+        component: the states of a component; without states, nothing is yielded.
     """
     last = Slice("", 0, 0, 0)
     for counts in zip(*component.states.values(), strict=True):
         present = [(state, cycles) for state, cycles in zip(component.states, counts, strict=True) if cycles]
+        # False sorts first, and the sort is stable: only the state of the last slice moves
         present.sort(key=lambda slice_: slice_[0] != last.state)
+        # the states of an interval cover all its cycles of this clock
         uncertainty = sum(counts) if len(present) > 1 else 0
         for state, cycles in present:
             if state == last.state and uncertainty == last.interval == 0:

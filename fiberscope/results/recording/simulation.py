@@ -50,7 +50,8 @@ class RecordedRun:
         run: cycles, simulated seconds and the reason of the end.
         deadlock: the error of a deadlock, or None.
         unwritten: the reason why a file could not be written, or None. Of several files, the waveform is
-            named first, then the memory trace, then the states.
+            named first, then the memory trace, then the states. If the memory trace fails, the states are not
+            written.
         misplaced_requests: a line for each fault that the check of memory requests found.
     """
 
@@ -71,19 +72,20 @@ def run_recorded(
 ) -> RecordedRun:
     """Run a machine to its end, to a deadlock or to the cycle limit, and write the recorded files.
 
-    Deadlocks and write errors are returned, not raised, so that the report of a blocked machine can be
-    written.
+    Deadlocks and write errors are returned, so that the report of a blocked machine can be written. Other
+    errors of the run are raised.
 
     Args:
-        machine: a machine with a built kernel; the run continues from the current state.
+        machine: a machine with a built kernel; the run continues from the current state. With files of
+            states, this must be the first run, see ``StateFiles.watch``.
         watch: collects the samples of the report.
         recorders: files to write, and the function that runs the machine.
         cycle_limit: cycle of the first clock at which the run ends incomplete; None for no limit.
-        report_progress: called periodically with the stage, the work done and the total work.
+        report_progress: called periodically with the stage, the work done and the total (0: unknown).
         check_requests: whether to check memory requests against the layouts of their tensors.
 
     Raises:
-        InputError, ConfigurationError: the machine does not support a recorder or the check of requests.
+        InputError, ConfigurationError: a recorder or the check is not supported, or a file cannot be created.
     """
 
     def progress(cycle: int) -> None:
@@ -103,10 +105,11 @@ def run_recorded(
             run = (recorders.drive or timeline.run)(machine, observers, cycle_limit, progress)
         except DeadlockError as error:
             run, deadlock = _deadlocked_run(kernel), error
-        unwritten = close_trace()
+        unwritten = close_trace()  # in the context, which deletes a trace that was not completed
     if files and states and not (run.complete and recorders.only_unfinished_states):
         unwritten = unwritten or files.write(states)
     requests = check.ended(complete=run.complete) if check else ()
+    # the fault of the waveform is known only after the context, which closes it
     return RecordedRun(run, deadlock, waveform.fault or unwritten, requests)
 
 
@@ -117,5 +120,6 @@ def _request_check(machine: Machine) -> AbstractContextManager[RequestCheck]:
 
 
 def _deadlocked_run(kernel: Kernel) -> Run:
+    """Return the outcome that ``Kernel.run`` would return, had it not raised ``DeadlockError``."""
     seconds = float(Fraction(kernel.end) / kernel.base_hertz)
     return Run(False, "deadlock", kernel.length(kernel.clocks[0]), kernel.end, seconds)

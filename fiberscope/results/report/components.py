@@ -18,7 +18,17 @@ COUNTS = ("cycles", *STATES)
 
 
 class Component(ReportPart):
-    """Cycle accounting of a component in its own clock, and its event counters."""
+    """Cycle accounting of a component in its own clock, and its event counters.
+
+    Args:
+        cycles: all cycles; each is in one of the four states.
+        busy: cycles with work.
+        input_stall, output_stall: cycles of waiting for a token at an input port, or for space at an output
+            port.
+        idle: cycles without work.
+        input_stall_by_port, output_stall_by_port: the stalls by port; ports without stalls are omitted.
+        counters: numbers of events by name.
+    """
 
     cycles: int
     busy: int
@@ -34,8 +44,9 @@ class Components(dict[str, Component]):
     """Components by instance name.
 
     In ``components["gamma.pe00.merger"]``, the name of the machine and leading zeros of numbers are optional.
-    The name of a family gives its members: ``components["pe.merger"]`` equals
-    ``components.family("pe.merger")``. ``in`` and ``get`` accept full names only.
+    The name of a family (components whose names differ only in their trailing numbers) gives its members:
+    ``components["pe.merger"]`` equals ``components.family("pe.merger")``. A component precedes a family of
+    the same name. ``in`` and ``get`` accept full names only.
     """
 
     @classmethod
@@ -104,7 +115,9 @@ class Components(dict[str, Component]):
             for name, component in self.items()
         ]
         columns = dict.fromkeys(["family", *COUNTS, *(column for row in rows for column in row)])
+        # components have different counters: the columns are all of them, and gaps are filled with null
         frame = pd.DataFrame(rows, index=pd.Index(list(self), name="component"), columns=list(columns))
+        # numpy's integers have no null, and floats would round large counts
         return frame.astype({column: "Int64" for column in columns if column != "family"})
 
     def _repr_html_(self) -> str:

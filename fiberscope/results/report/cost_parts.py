@@ -11,14 +11,17 @@ from fiberscope.results.report.origin import ReportPart
 
 
 class CostInterval(ReportPart):
-    """Interval of a cost: the known amount, and its upper end; null if a part has no upper end."""
+    """Interval of a cost in um2 or pJ: the known amount, a lower bound, and its upper end.
+
+    The upper end is null if a part has no upper end.
+    """
 
     known: float
     upper: float | None
 
     @classmethod
     def sum_of(cls, parts: Iterable[AreaPart | EnergyPart]) -> Self:
-        """Return the sum of parts."""
+        """Return the sum of parts; its upper end is null if any part has no upper end."""
         lower, upper = sum_ends((part.known, part.upper) for part in parts)
         return cls(known=lower, upper=upper)
 
@@ -58,7 +61,7 @@ class Area(ReportPart):
         listed = tuple(parts)
         by_component: dict[str, float] = {}
         for part in listed:
-            if part.basis != "none":
+            if part.basis != "none":  # a family of unknown parts is missing, instead of 0
                 by_component[part.component] = by_component.get(part.component, 0.0) + part.known
         total = CostInterval.sum_of(listed)
         return cls(
@@ -156,8 +159,8 @@ class Energy(ReportPart):
 def _unknown_names(parts: Iterable[EnergyPart]) -> Iterator[str]:
     """Yield the names of the parts without a known energy; a name can occur several times.
 
-    A component without any known energy is named once, and so is a kind (clock, leakage) that is wholly
-    unknown.
+    A component without any known energy has only its name, without an action. A kind (clock, leakage) that is
+    wholly unknown is named once, also if no part is of this kind.
     """
     listed = list(parts)
     unknown_names = {CLOCK: CLOCK_TREE, LEAKAGE: LEAKAGE}
@@ -165,6 +168,7 @@ def _unknown_names(parts: Iterable[EnergyPart]) -> Iterator[str]:
         kind for kind in unknown_names if all(part.basis == "none" for part in listed if part.kind == kind)
     ]
     yield from (unknown_names[kind] for kind in unknown_kinds)
+    # the parts of a kind that is wholly unknown would only repeat the name of the kind
     missing = [part for part in listed if part.basis == "none" and part.kind not in unknown_kinds]
     unknown_components = {part.component for part in missing if not part.action}
     unknown_components -= {part.component for part in listed if part.basis != "none"}

@@ -40,6 +40,9 @@ def build_report(
         cycles: length of the run.
         fields: the other fields of the report, by name. ``traffic_minimum_bytes``, ``memory`` and ``product``
             default to None.
+
+    Raises:
+        pydantic.ValidationError: a field is missing, unknown or invalid.
     """
     unknown = {"traffic_minimum_bytes": None, "memory": None, "product": None}
     return Report(
@@ -60,6 +63,7 @@ def workload(operands: Iterable[object], names: Iterable[str] = ()) -> parts.Wor
         operands: at least one object with name, source, origin, digest, shape, nonzeros and notice.
         names: names of their tensors, in the same order; not more than operands.
     """
+    # ``zip_longest`` gives operands without a tensor an empty name
     first, *others = (
         {name: getattr(operand, name) for name in _OPERAND_FIELDS} | {"tensor": _format_tensor(operand, name)}
         for operand, name in zip_longest(operands, names, fillvalue="")
@@ -86,7 +90,7 @@ def add_counts(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Add counts by name; zero sums are kept."""
     sums: Counter[str] = Counter()
     for mapping in counts:
-        sums.update(mapping)
+        sums.update(mapping)  # ``+`` of counters would drop the sums that are 0
     return dict(sums)
 
 
@@ -113,9 +117,9 @@ def memory_of(
     """Summarize the use of memory in a run; None if the model has no memory statistics.
 
     Args:
-        use: hits, misses and conflicts of rows, peak bandwidth and counters.
+        use: hits, misses and conflicts of rows, peak bandwidth (above 0) and counters.
         traffic: bytes moved, by tensor.
-        seconds: the length of the run.
+        seconds: the simulated length of the run; with 0, the bandwidth is 0.
     """
     if use is None:
         return None
@@ -147,6 +151,7 @@ def verification(
     tolerance = max((comparison.tolerance for comparison in comparisons), default=tolerance)
     if not comparisons:
         return parts.Verification(reference=reference, passed=None, tolerance=tolerance)
+    # never NaN, for which ``max`` would depend on the order: ``Comparison`` has infinity instead
     error = max(comparison.max_relative_error for comparison in comparisons)
     return parts.Verification(
         reference=reference,

@@ -33,15 +33,17 @@ class FormatAccesses(ReportPart):
 
 
 class Instances(ReportPart):
-    """Used instances: the maximum, and the average over nonempty tiles."""
+    """Used instances: the maximum of the level, and the tensor's average over nonempty tiles."""
 
     maximal: int
     average: float
 
 
 class LevelTensor(ReportPart):
-    """A tensor at a level; counts and energies are per instance unless the name says otherwise.
+    """A tensor at a level; counts and energies are per instance, but ``energy_pj`` is of all used instances.
 
+    ``tile`` has the extents of the tile that an instance stores, ``words`` its size in words, and ``density``
+    the name of the density model. ``address_generations`` are the actual reads, fills and updates.
     ``format_words`` are the maximum (metadata, payloads) by rank from the innermost. Bandwidths are in words
     per cycle; a format share is the fraction that is metadata.
     """
@@ -70,7 +72,12 @@ class LevelTensor(ReportPart):
 
 
 class StorageLevel(ReportPart):
-    """A level of storage; ``throttling`` is the fraction of the compute speed that its bandwidth sustains."""
+    """A level of storage.
+
+    ``cycles`` are those of the compute or of the level's bandwidth, whichever needs more. ``throttling`` is
+    the fraction of the compute speed that the bandwidth sustains, at most 1. ``energy_pj`` is of all used
+    instances, with ``leak_pj``, the leakage of all instances, used or not.
+    """
 
     cycles: int
     throttling: float

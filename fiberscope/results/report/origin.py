@@ -10,18 +10,19 @@ from fiberscope.accelerators.sampling import Sample
 
 
 def is_none(value: object) -> bool:
-    """Return whether to omit a rare key."""
+    """Return whether to omit a rare key from the document, as ``exclude_if`` of a field."""
     return value is None
 
 
 def is_empty(value: object) -> bool:
-    """Return whether to omit a rare table."""
+    """Return whether to omit a rare table, text or flag from the document, as ``exclude_if`` of a field."""
     return not value
 
 
 class ReportPart(BaseModel):
     """Base class of the parts of a report: immutable, without unknown keys."""
 
+    # pydantic builds the validators at first use, which shortens the import of the many parts
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
@@ -29,8 +30,8 @@ class RecordedRequest(ReportPart):
     """Request of a run in its original form, for a repetition of the run.
 
     ``machine`` is a name or a path; for the analytical model, all inputs in shell quotes. Operands are
-    factors in order or tensors by name, null for operands in memory. ``graph`` is the text of a graph without
-    a file.
+    factors in order or tensors by name, null for operands in memory, with which a run cannot be repeated from
+    the report alone. ``graph`` is the text of a graph without a file.
     """
 
     command: Literal["sim", "model", "analyze", "graph"]

@@ -83,14 +83,17 @@ class Operand(ReportPart):
 
 
 class Workload(Operand):
-    """The first operand, a different second operand ``b``, and further operands."""
+    """The first operand, a different second operand ``b``, and further operands.
+
+    ``b`` is null if there is no second operand, or if it is the first operand, as in A x A.
+    """
 
     b: Operand | None = None
     more: tuple[Operand, ...] = ()
 
     @property
     def operands(self) -> tuple[Operand, ...]:
-        """Return all operands."""
+        """Return all operands in order, the first of them this object."""
         return (self, *((self.b,) if self.b else ()), *self.more)
 
     @property
@@ -152,8 +155,8 @@ class TensorTraffic(ReportPart):
 class Cached(ReportPart):
     """Traffic after a cache, by tensor, from a functional pass without timing.
 
-    ``in_flight`` is the footprint of concurrent tasks as a fraction of the cache. If it exceeds the cache,
-    the misses of the pass differ from those of the machine.
+    ``in_flight`` is the footprint of concurrent tasks as a fraction of the cache. If it exceeds 1, the misses
+    of the pass differ from those of the machine.
     """
 
     traffic: dict[str, TensorTraffic]
@@ -168,6 +171,7 @@ class Timeline(ReportPart):
     number of operations.
     """
 
+    # the name of the key is known only to the machine
     model_config = ConfigDict(extra="allow", frozen=True)
     __pydantic_extra__: dict[str, list[int]]
 
@@ -177,7 +181,7 @@ class Timeline(ReportPart):
 
     @property
     def work(self) -> tuple[str, list[int]]:
-        """Return the operation and its counts."""
+        """Return the operation and its counts, from the further key, which every timeline must have."""
         return next(iter(self.__pydantic_extra__.items()))
 
 

@@ -64,12 +64,15 @@ class Access:
         return cls(tensor, tuple(Index(((variable, 1),)) for variable in variables), text_columns)
 
     def __str__(self) -> str:
-        """Return the text of an access at plain variables, as a user writes it."""
+        """Return the text of an access at plain variables, as a user writes it; see ``variables``."""
         return f"{self.tensor}({','.join(self.variables)})" if self.indices else self.tensor
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Return the variables of an access at plain variables, one for each dimension."""
+        """Return the variables of an access at plain variables, one for each dimension.
+
+        Of an affine index, only the first variable is returned. A constant index raises ``IndexError``.
+        """
         return tuple([index.terms[0][0] for index in self.indices])
 
     @property
@@ -100,6 +103,7 @@ class Scalar:
 class Operation:
     """``*``, ``+`` or ``-`` between operands, from left to right; ``-`` of one operand is the negative.
 
+    Between three operands or more, the operator is the same: ``A * B * C``.
     ``Einsum.operators`` can redefine the functions, but not the points of evaluation: ``*`` is evaluated
     where all operands exist, ``+`` and ``-`` where any does. References and index notation also have ``/``.
     """
@@ -213,9 +217,13 @@ def scalars(expression: Expression) -> Iterator[Scalar]:
 
 
 def operators_of(expression: Expression) -> Iterator[str]:
-    """Yield operators and function names of an expression, once for each application, from the outside in."""
+    """Yield operators and function names of an expression, once for each application, from the outside in.
+
+    An operation on n operands is n - 1 applications. ``Take``, ``Sum`` and ``Split`` yield no name of theirs.
+    """
     for node in subexpressions(expression):
         if isinstance(node, Operation):
+            # a negation, with a single operand, is one application
             yield from [node.operator] * max(1, len(node.operands) - 1)
         elif isinstance(node, Call):
             yield node.function
@@ -234,10 +242,13 @@ def subexpressions(expression: Expression) -> Iterator[Expression]:
 def reduces(equation: Equation) -> bool:
     """Return whether several points of the iteration space are reduced to one output.
 
-    A take that copies the same value repeatedly does not reduce.
+    A take that copies the same value repeatedly does not reduce: only the ranks of its selected operand
+    count.
     """
     expression = equation.expression
     if isinstance(expression, Take):
         expression = expression.operands[expression.selected]
     ranks = {rank for access in accesses(expression) for rank in access.ranks}
+    # An affine index of the output has no ``rank``, so that its ranks remain: in O[q + s], several points
+    # (q, s) are reduced to one output.
     return bool(ranks - {index.rank for index in equation.output.indices})

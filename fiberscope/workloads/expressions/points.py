@@ -27,12 +27,13 @@ class Points:
 
     @classmethod
     def from_columns(cls, columns: dict[str, Integers], values: Values) -> Points:
-        """Return points whose values are not sums."""
+        """Return points whose values are not sums, so that the size of a value is its magnitude."""
+        # one array for both saves memory and time: the operations compute it once (``sizes is values``)
         return cls(columns, values, np.abs(values) if np.signbit(values).any() else values)
 
     @classmethod
     def concatenate(cls, point_sets: Sequence[Points]) -> Points:
-        """Concatenate points with the same variables."""
+        """Concatenate at least one set of points; all sets have the same variables."""
         if len(point_sets) == 1:
             return point_sets[0]
         names = point_sets[0].columns
@@ -52,18 +53,28 @@ class Points:
         return self._with(columns, lambda numbers: numbers[positions])
 
     def keys(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Integers:
-        """Return one number for each point, in the order of these variables."""
+        """Return one number for each point, in the order of these variables; without variables, all are 0.
+
+        Args:
+            variables: variables of the points, the most significant first.
+            shapes: sizes of the variables; see ``keys_of`` for their limit.
+        """
         columns = [self.columns[variable] for variable in variables]
         return keys_of(columns, [shapes[variable] for variable in variables], len(self))
 
     def sum_equal(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Points:
-        """Return a point for each set of points that agree in ``variables``, with the sum of their values."""
+        """Return a point for each set of points that agree in ``variables``, with the sum of their values.
+
+        The points are in the order of their coordinates, and have no other variables. Values are added in the
+        order of the points. Arguments as for ``keys``.
+        """
         keys = self.keys(variables, shapes)
+        # stable, because the order of the terms of a sum decides its rounding
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
         columns = {variable: self.columns[variable][order[starts]] for variable in variables}
-        if not len(starts):
+        if not len(starts):  # ``reduceat`` refuses an empty array
             return Points(columns, self.values, self.sizes)
         return self._with(columns, lambda numbers: np.add.reduceat(numbers[order], starts))
 
@@ -76,6 +87,9 @@ class Points:
     ) -> Points:
         """Join two sets of points on their common variables and apply a function to the values.
 
+        Without a common variable, every point is joined with every other. The result is in the order of these
+        points, and for each of them in the order of the others.
+
         Args:
             other: the other points.
             shapes: sizes of the variables.
@@ -86,13 +100,14 @@ class Points:
         keys, other_keys = self.keys(common, shapes), other.keys(common, shapes)
         order = np.argsort(other_keys, kind="stable")
         starts, ends = (np.searchsorted(other_keys[order], keys, side=side) for side in ("left", "right"))
-        counts = ends - starts
+        counts = ends - starts  # for each point, the number of its partners, at ``starts`` in sorted order
         check(int(counts.sum()))
         owners = np.repeat(np.arange(len(keys)), counts)
+        # for each resulting point, the number of its partner, from 0 for each owner
         offsets = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
         points, matches = self.select(owners), other.select(order[np.repeat(starts, counts) + offsets])
         columns = {**matches.columns, **points.columns}
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # infinite and undefined values are values of the result
             values = function(points.values, matches.values)
             if points.sizes is points.values and matches.sizes is matches.values:
                 return Points(columns, values, values)

@@ -15,7 +15,7 @@ from fiberscope.workloads.formats.format import Coordinates, Counts, Encoded, Fo
 from fiberscope.workloads.formats.runs import pack_entries, unpack_entries
 from fiberscope.workloads.tensor import MAX_POSITIONS, SparseTensor, coordinates_at
 
-MAX_RUN_BITS = 16
+MAX_RUN_BITS = 16  # ``items`` has runs as 16-bit integers
 
 
 class Flat(Format):
@@ -49,7 +49,7 @@ class Dense(Flat):
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the nonzeros."""
         values = encoded["values"]
-        positions = np.flatnonzero(values)
+        positions = np.flatnonzero(values)  # no entry is lost: ``encode`` removes explicit zeros
         return coordinates_at(encoded.shape, positions), values[positions]
 
 
@@ -116,7 +116,7 @@ class Rlc(Flat):
 
     @property
     def step(self) -> int:
-        """Return the number of zeros in a continuation."""
+        """Return the zeros for which a continuation stands: its run, and its value if it has one."""
         return self.greatest_run + self.continuation_has_value
 
     @property
@@ -136,7 +136,11 @@ class Rlc(Flat):
         }
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
-        """Return the expected counts for geometric runs: a continuation needs a whole step of zeros."""
+        """Return the expected counts for geometric runs: a continuation needs a whole step of zeros.
+
+        A run of zeros has length n with probability (1 - d)^n d. With q = (1 - d)^step, it has at least k
+        whole steps with probability q^k. Their expected number is q + q^2 + ... = q / (1 - q).
+        """
         nonzeros, all_zero = density * math.prod(shape), (1 - density) ** self.step
         continuations = nonzeros * all_zero / (1 - all_zero) if density > 0 else 0.0
         return {"nonzeros": nonzeros, "continuations": continuations}
@@ -151,6 +155,7 @@ class Rlc(Flat):
         """Return the items; each nonzero follows its continuations."""
         zeros_before = self._zeros_before(tensor)
         continuations = zeros_before // self.step
+        # the entry of a nonzero comes after all continuations up to it
         positions = np.arange(len(zeros_before)) + np.cumsum(continuations)
         runs = np.full(len(zeros_before) + int(continuations.sum()), self.greatest_run, dtype=np.uint16)
         runs[positions] = zeros_before - continuations * self.step
@@ -167,10 +172,11 @@ class Rlc(Flat):
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the points. An entry's position is that of the previous entry, plus its run, plus one."""
         runs, values = encoded["runs"].astype(np.int64), encoded["values"]
-        steps = runs + 1
+        steps = runs + 1  # the zeros of the run, and the value
         if self.continuation_has_value:
             is_nonzero, entry_values = values != 0, values
         else:
+            # the rest of a run is below ``step``, so that no nonzero has the greatest run
             is_nonzero = runs != self.greatest_run
             steps[~is_nonzero] = self.step
             entry_values = np.zeros(len(runs), dtype=values.dtype)
@@ -183,6 +189,7 @@ class Rlc(Flat):
 
     def pack(self, encoded: Encoded) -> list[Words]:
         """Pack each run with its value, if it has one; the run has the least significant bits."""
+        # no run is -1: every run has a value
         lone_run = -1 if self.continuation_has_value else self.greatest_run
         return [pack_entries(encoded["runs"], encoded["values"], self.run_bits, encoded.bits, lone_run)]
 
@@ -190,5 +197,6 @@ class Rlc(Flat):
         """Return runs, and the values of the runs that have one."""
         lone_run = -1 if self.continuation_has_value else self.greatest_run
         arrays = runs, values = tuple(np.zeros(int(span.length), dtype=np.uint64) for span in layout)
+        # fills both arrays; the width of an entry depends on its run, so that entries are read in order
         unpack_entries(words, runs, values, self.run_bits, layout[1].width, lone_run)
         return [array.astype(item_type(span.width)) for array, span in zip(arrays, layout, strict=True)]

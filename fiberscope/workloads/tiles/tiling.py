@@ -50,7 +50,7 @@ class TiledTensor:
 
     @property
     def volume(self) -> int:
-        """Positions in a full tile."""
+        """Return the positions in a full tile; a smaller tile at the edge is numbered as a full tile."""
         return math.prod(self.shape)
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class TiledTensor:
 
     @cached_property
     def starts(self) -> Integers:
-        """Return the first entry of each tile, and the end."""
+        """Return the number of the first entry of each nonempty tile, and the number of all entries."""
         return np.append(np.flatnonzero(mark_changes(self.positions // self.volume)), len(self.positions))
 
     @cached_property
@@ -88,11 +88,11 @@ class TiledTensor:
         return self.fetched_sizes(METRICS["words"])
 
     def fetched_sizes(self, metric: Metric) -> Integers:
-        """Return the size of a fetch of each nonempty tile."""
+        """Return the size of a fetch of each nonempty tile, in the unit of the metric."""
         return metric.fetched(self.nonzeros, self._fibers_below_root, self.ranks)
 
     def buffered_sizes(self, metric: Metric) -> Integers:
-        """Return the space of each nonempty tile in a buffer."""
+        """Return the space of each nonempty tile in a buffer, in the unit of the metric."""
         return metric.buffered(self.nonzeros, self._fibers_below_root, self.ranks)
 
     def inner(self) -> tuple[Integers, ...]:
@@ -115,6 +115,7 @@ class TiledTensor:
 
     def _count_prefixes(self, ranks: int) -> Integers:
         """Return the number of distinct prefixes of ``ranks`` coordinates in each nonempty tile."""
+        # the number of the tile is above the coordinates, so that equal prefixes of two tiles differ
         is_first = mark_changes(self.positions // math.prod(self.shape[ranks:]))
         prefixes = np.append(0, np.cumsum(is_first))
         return np.diff(prefixes[self.starts])
@@ -127,7 +128,7 @@ def tile(
 
     Args:
         tensor: a tensor with distinct entries; explicit zeros count as nonzeros.
-        shape: shape of a tile, for each rank of the tensor; clipped to the extents.
+        shape: shape of a tile, for each rank of the tensor in its original order; clipped to the extents.
         order: storage order of the ranks, the outermost first; by default the order of the tensor.
 
     Raises:
@@ -140,6 +141,7 @@ def tile(
     _check_tiling(tensor, shape, ranks)
     extents = tuple(tensor.shape[rank] for rank in ranks)
     tile_shape = tuple(min(shape[rank], tensor.shape[rank]) for rank in ranks)
+    # tiles at the edges count as full, so that this can be more than the positions of the tensor
     if math.prod(_grid(extents, tile_shape)) * math.prod(tile_shape) > MAX_POSITIONS:
         sizes = " x ".join(map(str, extents))
         raise WorkloadError(f"{sizes} has more places than 63 bits number", fix="drop a rank of the tensor")
@@ -162,11 +164,11 @@ def _check_tiling(tensor: SparseTensor, shape: Sequence[int], order: tuple[int, 
 
 
 def _positions(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, ...]) -> Integers:
-    """Return ``Tiled.positions``, but in the order of the tensor's entries."""
+    """Return ``TiledTensor.positions``, but in the order of the tensor's entries."""
     outer, inner = np.zeros(tensor.nonzeros, np.int64), np.zeros(tensor.nonzeros, np.int64)
     for rank, size in zip(order, shape, strict=True):
         tile_number, offset = np.divmod(tensor.coordinates[rank], size)
-        outer *= -(-tensor.shape[rank] // size)
+        outer *= -(-tensor.shape[rank] // size)  # Horner's rule, once in the grid and once in the tile
         outer += tile_number
         inner *= size
         inner += offset
