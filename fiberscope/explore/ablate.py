@@ -154,6 +154,7 @@ def _run(
     row: Ablation | None,
     tell: Callable[[str], None],
 ) -> Report:
+    """Simulate the machine with the settings of a row; without a row, as configured."""
     tell(row.name if row else AS_CONFIGURED)
     ideal = row.settings if row else {}
     return simulate_to_end(accelerator, matrix, b, settings={**(settings or {}), **ideal}, parts=parts)

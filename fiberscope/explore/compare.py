@@ -176,7 +176,7 @@ class Run:
         matrix, source, model: the matrix, the origin of its operand, and the model of ``Published.models``.
         cycles: the simulated cycles; for a random matrix, the mean of all draws.
         least, most: the smallest and the largest number of cycles of a draw.
-        reported, teaal: the published cycles; None without a figure.
+        reported, teaal: the published cycles; None without a figure, as for a prediction.
         error, teaal_error: the relative errors of the simulated and of TeAAL's cycles against the reported.
         traffic: the traffic of each tensor that the machine moves; for a random matrix, of the first draw.
         as_published: whether the errors judge the machine; see ``Published``.
@@ -283,6 +283,7 @@ def _compare_run(publication: Published, name: str, model: str, reports: Sequenc
     """Compare the runs of a matrix, one for each draw, with the published figures."""
     reported, teaal = publication.find(name, "reported"), publication.find(name, "TeAAL")
     cycles = [report.cycles for report in reports]
+    # the published run had one draw of an unknown seed, which the mean represents
     mean_cycles = round(sum(cycles) / len(cycles))
     reported_cycles, teaal_cycles = (figures.cycles if figures else None for figures in (reported, teaal))
     first = reports[0]

@@ -112,6 +112,7 @@ def _parse_sizes(text: bytes, kind: str, layout: str, location: str, line: int) 
         is_complete = 1 + has_count <= len(numbers) <= _MAX_NUMBERS
     else:
         is_complete = len(numbers) == len(names) + has_count
+    # ``isdigit`` of bytes accepts ASCII digits only, and no sign
     if not is_complete or not all(number.isdigit() and len(number) < 20 for number in numbers):
         line_text = repr(text[:60].strip().decode("utf-8", "backslashreplace"))
         form = " ".join([*names, *["<entries>"] * has_count])

@@ -31,7 +31,8 @@ class Workload:
         matrix: canonical CSR (float64, int64, sorted).
         digest: sha256 of shape, indptr, indices, values.
         notice: one line that the user must see; a surrogate always has a notice.
-        origin: name of the file, URL, or full text of the generator.
+        origin: name of the file, URL, or full text of the generator or view; for a matrix in memory, its
+            name.
     """
 
     name: str

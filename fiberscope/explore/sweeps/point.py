@@ -150,6 +150,7 @@ def build_request(point: Point) -> RunRequest:
         InputError: the command or the operands are invalid.
     """
     factors, tensors = parse_operands(point.workload)
+    # messages name the argument ``settings`` for a value without a position in a file
     origins = {key: point.locations.get(key) or "settings" for key in point.settings}
     entries = {key: Entry(value, origins[key]) for key, value in point.settings.items()}
     return request_type(point)(point.accelerator, factors, tensors, entries, point.config, point.exact)

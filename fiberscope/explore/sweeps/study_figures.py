@@ -113,9 +113,11 @@ def _multipliers(runs: StudyRuns, series: str) -> float | None:
 
 
 def _draw_energy(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
+    """Draw the known energy by family; with several workloads, over the total of the baseline."""
     reports = _reports(store, runs)
     parts = {key: energy_parts(report) for key, report in reports.items()}
     totals = {workload: sum(parts.get((against, workload), {}).values()) for workload in runs.workloads}
+    # amounts are in pJ, and factors of units in J
     unit = _unit([1e-12 * sum(amounts.values()) for amounts in parts.values()], SI)
     single = (1e-12 / unit[0], f"Energy ({unit[1]})")
     # bars with and without off-chip energy do not compare; if no bar has it, no note is needed
@@ -132,6 +134,7 @@ def _has_memory(series: str, parts: Mapping[tuple[str, str], Mapping[str, float]
 
 
 def _draw_traffic(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
+    """Draw the moved bytes by tensor and direction; with several workloads, over the algorithmic minimum."""
     parts = {key: traffic_parts(report) for key, report in _reports(store, runs).items()}
     # The minimum of the baseline, else of the first finished machine: a run that fails must not remove the
     # bars of the others.

@@ -226,10 +226,12 @@ def _format_shape(shape: Mapping[str, int]) -> str:
 
 
 def _predicted(prediction: Prediction) -> dict[str, float]:
+    """Return predicted traffic with the keys of ``words_by_operand``: the result is ``O``."""
     return {**prediction.inputs, "O": prediction.output, "total": prediction.total}
 
 
 def _scheme(scheme: Scheme, plan: Plan, measured: bool) -> dict[str, Any]:
+    """Return a scheme as data; for D2T2, with reorder factor, TileFactor and fallback of its search."""
     scheme_document: dict[str, Any] = {
         "shape": dict(scheme.shape),
         "fullest": scheme.fullest,
@@ -258,6 +260,7 @@ def _dynamic(dynamic: Dynamic, plan: Plan) -> dict[str, Any]:
 
 
 def _candidate(number: int, plan: Plan, measured: bool) -> dict[str, Any]:
+    """Return a candidate as data: shape and prediction; if asked for, measured traffic and fullest tile."""
     candidate = plan.chosen.candidates[number]
     predicted = {
         **_predicted(candidate.prediction),

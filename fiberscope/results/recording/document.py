@@ -97,7 +97,7 @@ class StateTimeline(_Part, Document):
 
     @property
     def intervals(self) -> int:
-        """Return the number of intervals."""
+        """Return the number of intervals, with a shorter last interval."""
         return -(-(self.end - self.start) // self.interval)
 
 
@@ -129,6 +129,7 @@ def slices_of(component: ComponentStates) -> Iterator[Slice]:
         component: the states of a component; without states, nothing is yielded.
     """
     last = Slice("", 0, 0, 0)
+    # ``counts`` has the cycles of each state in one interval
     for counts in zip(*component.states.values(), strict=True):
         present = [(state, cycles) for state, cycles in zip(component.states, counts, strict=True) if cycles]
         # False sorts first, and the sort is stable: only the state of the last slice moves

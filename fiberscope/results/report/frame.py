@@ -44,6 +44,7 @@ def build_report(
     Raises:
         pydantic.ValidationError: a field is missing, unknown or invalid.
     """
+    # the schema has no defaults for these fields, so that every document has their keys
     unknown = {"traffic_minimum_bytes": None, "memory": None, "product": None}
     return Report(
         version=__version__,

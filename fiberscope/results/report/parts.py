@@ -212,7 +212,11 @@ class Occupancy(ReportPart):
 
 
 class Memory(ReportPart):
-    """Use of the memory; ``utilization`` is the used bandwidth over the peak."""
+    """Use of the memory: accesses by the state of the bank, and bandwidth.
+
+    An access to the open row is a hit, to a bank without an open row a miss, to another row a conflict.
+    ``bytes_per_second`` is the mean over the run; ``utilization`` is this mean over the peak.
+    """
 
     row_hits: int
     row_misses: int

@@ -50,6 +50,7 @@ class Access:
 
     tensor: str
     indices: tuple[Index, ...]
+    # not compared: the same access elsewhere in a text is equal
     text_columns: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod

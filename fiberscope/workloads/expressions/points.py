@@ -124,7 +124,7 @@ def keys_of(columns: Sequence[Integers], shapes: Sequence[int], count: int) -> I
 
     Args:
         columns: by variable, the coordinate of each point; the first variable is the most significant.
-        shapes: sizes of the variables; 64 bits must number all points of these sizes.
+        shapes: sizes of the variables. 63 bits must number all points of these sizes, which is not checked.
         count: number of points.
     """
     keys = np.zeros(count, np.int64)

@@ -107,6 +107,7 @@ class TiledTensor:
         """Return the distinct numbers of nonzeros in tiles, empty tiles included, and their frequencies."""
         sizes, counts = np.unique(self.nonzeros, return_counts=True)
         empty = math.prod(self.grid) - len(self)
+        # nonempty tiles have at least one nonzero, so that 0 is the smallest number
         return (np.append(0, sizes), np.append(empty, counts)) if empty else (sizes, counts)
 
     @cached_property
@@ -153,6 +154,7 @@ def _grid(extents: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _check_tiling(tensor: SparseTensor, shape: Sequence[int], order: tuple[int, ...]) -> None:
+    """Refuse a shape of another number of ranks or below 1, and an order that is no permutation."""
     if len(shape) != tensor.order or min(shape, default=0) < 1:
         numbers = " x ".join(map(str, shape))
         raise WorkloadError(
