@@ -99,7 +99,7 @@ def load(
         model: configuration class of the machine.
         shipped: path of the machine's ``config.yaml``.
         name: name of the machine, for error messages.
-        file: path of a user's YAML file, which needs only the parameters that differ.
+        file: path of a user's YAML file, which needs only the parameters that differ, or of a run's report.
         settings: values by dotted key, for example ``{"pe.count": 64, "fibercache.size": "6 MiB"}``. A value
             may be an ``Entry``; error messages then name the origin of the entry.
 
@@ -130,7 +130,7 @@ def layers(
     Raises:
         ConfigurationError: if a file cannot be read, is not YAML or not a mapping, or has a key twice.
     """
-    entries = dict(
+    entries = dict(  # a copy, since later calls get the same cached layer
         _shipped(shipped, f"{name}/{shipped.name}", shipped.stat().st_mtime_ns if shipped.is_file() else 0)
     )
     entries |= preset or {}
@@ -196,7 +196,7 @@ def parameters(shipped: Path) -> list[Parameter]:
 
 
 def header(shipped: Path) -> list[str]:
-    """Return the comment lines at the start of a ``config.yaml``, without ``#``."""
+    """Return the comment lines at the start of a ``config.yaml``, without ``#``; empty if it has none."""
     lines = shipped.read_text(encoding="utf-8").splitlines()
     return [line.lstrip("# ") for line in itertools.takewhile(lambda line: line.startswith("#"), lines)]
 
@@ -209,7 +209,11 @@ def format_value(value: object) -> str:
 
 
 def digest(parameters: Mapping[str, object]) -> str:
-    """Return the SHA-256 digest of parameters, in hexadecimal; the order of the keys does not matter."""
+    """Return the SHA-256 digest of parameters, in hexadecimal; the order of the keys does not matter.
+
+    Raises:
+        TypeError: if JSON cannot represent a value.
+    """
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -242,6 +246,7 @@ def leaf_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str,
 def _check_keys(model: type[BaseModel], entries: Mapping[str, Entry], name: str) -> None:
     keys = list(leaf_keys(model))
     for key, entry in entries.items():
+        # Before the next check, which would refuse a section as an unknown key
         subkeys = [parameter for parameter in keys if parameter.startswith(f"{key}.")]
         if subkeys:
             raise ConfigurationError(f"{entry.origin}: {key} is a section; set {', '.join(subkeys)}")
@@ -267,13 +272,16 @@ def _to_error(error: ValidationError, entries: Mapping[str, Entry], name: str) -
     A fault of several values together comes from one of Fiberscope's own validators, which names the keys.
     """
     fault = error.errors(include_url=False)[0]
+    # The path from the validated model to the fault; joined by dots, it is the key as users write it
     key = ".".join(map(str, fault["loc"]))
     message = " ".join(fault["msg"].removeprefix("Value error, ").split())
     message = message.replace("Input should be", "it should be", 1)
+    # "a valid integer, unable to parse string as an integer": the tail says nothing new
     message = message.replace("a valid integer", "an integer").partition(", unable to parse")[0]
     entry = _entry_of(key, entries)
     if entry is not None:
         return ConfigurationError(f"{entry.origin}: {key} is {_abbreviate(fault['input'])}; {message}")
+    # No entry: a parameter is missing, or the fault is that of a validator of a whole section.
     if fault["type"] == "missing":
         return ConfigurationError(f"{name}: {key} is missing; its config.yaml should give every parameter")
     return ConflictError(f"{name}: {message}")

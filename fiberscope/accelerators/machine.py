@@ -177,8 +177,9 @@ class Accelerator(Generic[AnyConfiguration]):
         summary: description in one line, for ``fiberscope list``.
         configuration: pydantic model of ``config.yaml``.
         folder: folder of ``config.yaml``.
-        defaults: files of further parameters, of which those count that the configuration has.
-        preset: values of parameters by dotted key, which take precedence over the files.
+        defaults: files of further parameters; keys that the configuration does not have are ignored.
+        preset: values of parameters by dotted key, which take precedence over ``config.yaml`` and
+            ``defaults``, but not over a user's file or settings.
         models: constructors of models by fidelity, called with the parameters and the machine inputs.
             ``event`` returns a ``Machine``, any other fidelity an ``Estimate``.
         workers: family of the components that do the main work; their busy cycles say how busy the machine
@@ -205,8 +206,8 @@ class Accelerator(Generic[AnyConfiguration]):
         unsampled: why the machine cannot be sampled, for the message; empty if no reason is known.
         cached: called with the parameters and the machine inputs; counts the traffic behind the cache without
             simulating time. None for a machine without such a count.
-        unmoved: returns tensors of a model that has run that its description binds to memory and that were
-            not moved, each with the reason.
+        unmoved: called with a model that has run; returns the tensors that its description binds to memory
+            and that did not move, each with the reason.
         stage_begins: returns the cycle in which each stage of a model that has run began, by name; empty for
             a machine without stages, or if stages run side by side.
         chip_parts: returns the parts of a model that have area, clock and leakage: by name, their number and
@@ -271,7 +272,9 @@ class Accelerator(Generic[AnyConfiguration]):
         return {**self.own, **(parts or {})}
 
     def check_families(self, machine: Machine) -> None:
-        """Check that the machine has components of every family that the descriptor names.
+        """Check that the machine has components of the families of workers, limits and channels.
+
+        The channels are checked only for a machine with memory.
 
         Raises:
             ConfigurationError: if a family has no components; the message names the family.
@@ -281,6 +284,7 @@ class Accelerator(Generic[AnyConfiguration]):
         named = {"workers": self.worker_families, "limits": self.limits, "channels": channels}
         for field_name, families in named.items():
             for family in families:
+                # Empty: the descriptor names no family, for example no channels
                 if family and family_or_parent(family, present) not in present:
                     raise ConfigurationError(
                         f"{self.name}: no component is of the kind {family}, which {field_name} names; "

@@ -66,6 +66,7 @@ class ChannelParameters(Configuration):
 
     @model_validator(mode="after")
     def _check_standard(self) -> Self:
+        """Check the names, the width, and the memory clock that follows from bandwidth and width."""
         for key, value, choices in (
             ("standard", self.standard, standards()),
             ("address_map", self.address_map, ADDRESS_MAPS),
@@ -106,8 +107,11 @@ class MemoryParameters(ChannelParameters):
     def check(self, request_bytes: int) -> None:
         """Check that a channel for requests of this size can be built from these parameters.
 
+        Args:
+            request_bytes: bytes of one request, the machine's line.
+
         Raises:
-            ValueError: naming the parameter.
+            ValueError: if no channel can be built; the message names the parameter.
         """
         if self.interleave % request_bytes:
             raise ValueError(
@@ -140,11 +144,15 @@ class MemoryParameters(ChannelParameters):
         return _dram(self, request_bytes)
 
     def simple(self, request_bytes: int) -> SimpleSpecification:
-        """Return the specification of a channel of the simple model."""
+        """Return the specification of a channel of the simple model.
+
+        Args:
+            request_bytes: bytes of one request; call ``check`` with this size first.
+        """
         return SimpleSpecification(
             bytes_per_second=self.bandwidth,
             clock_hertz=self.hertz,
-            latency=SimpleSpecification.cycles(Fraction(self.simple_latency, 1000), self.hertz),
+            latency=SimpleSpecification.cycles(Fraction(self.simple_latency, 1000), self.hertz),  # ps to ns
             request_bytes=request_bytes,
             queue=self.simple_queue,
             burst_bytes=min(request_bytes, self.burst_bytes),
@@ -153,7 +161,7 @@ class MemoryParameters(ChannelParameters):
 
 @lru_cache(maxsize=64)
 def _dram(memory: MemoryParameters, request_bytes: int) -> DramSpecification:
-    """Return the specification that all channels with these parameters share."""
+    """Return the specification that all channels with these parameters share; it has one pseudo-channel."""
     row = standard_row(memory.standard)
     single = row.organisation.model_copy(update={"pseudo_channels": 1})
     return DramSpecification(
@@ -181,7 +189,8 @@ def observe_requests(
 ) -> Iterator[None]:
     """Call a function for each request that the channels accept, while the context is active.
 
-    Observers that the channels already have are called first.
+    Observers that the channels already have are called first. At the end, each channel has the observer of
+    before again; contexts for the same channels must therefore end in reverse order.
 
     Args:
         channels: memory channels to observe.
@@ -217,7 +226,7 @@ def traffic(
     Args:
         channels: the memory.
         tensors: tensor numbers of each name.
-        useful: useful bytes read and written by name; a name without an entry has none in the result.
+        useful: useful bytes read and written by name; without an entry, they are None in the result.
     """
     return {
         name: Traffic(
@@ -231,6 +240,8 @@ def traffic(
 
 def memory_use(channels: Sequence[MemoryChannel], parameters: MemoryParameters) -> MemoryUse:
     """Return row hits, misses and conflicts (0 in the simple model) and peak bandwidth of all channels.
+
+    The further ``counters`` of the result stay empty.
 
     Args:
         channels: the channels after, or during, a run.

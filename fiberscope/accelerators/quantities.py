@@ -19,7 +19,7 @@ from fiberscope.base.errors import InputError
 
 # The number of digits is bounded, so that a text cannot make the parser build a huge integer.
 _TEXT = re.compile(r"(?P<number>\d{1,20}(\.\d{1,20})?([eE][+-]?\d{1,2})?) *(?P<unit>[A-Za-z/]*)")
-_LARGEST = 2**62
+_LARGEST = 2**62  # in base units; fits a signed 64-bit integer
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,17 @@ class Quantity:
         match = _TEXT.fullmatch(str(text).strip())
         if match is None or isinstance(text, bool):
             raise ValueError(self._advice())
+        # Exact, so that 0.1 GHz is an integer and 0.3 bytes are refused
         amount = Fraction(match["number"]) * self._factor(match["unit"])
         if amount.denominator != 1 or amount > _LARGEST:
             raise ValueError(f"{self._advice()}, and a whole number of {next(iter(self.units))}")
         return int(amount)
 
     def text(self, amount: int) -> str:
-        """Return an amount of base units as a text with the largest unit without a fraction: ``3 MiB``."""
+        """Return an amount of base units as a text with the largest unit without a fraction: ``3 MiB``.
+
+        Of units of the same size, such as kB and KB, the first is used. An amount of 0 gets the largest unit.
+        """
         unit = max(
             (unit for unit, factor in self.units.items() if amount % factor == 0), key=self.units.__getitem__
         )
@@ -118,6 +122,7 @@ def in_base_units(value: object) -> object:
     unit, such as ``"64"``, is also converted.
     """
     if isinstance(value, str):
+        # The kinds have no unit in common, so that the first kind that accepts a text is the right one
         for quantity in (SIZE, FREQUENCY, BANDWIDTH, TIME):
             with suppress(ValueError):
                 return quantity.parse(value)

@@ -46,7 +46,7 @@ def resolve_references(text: str, names: KnownValues, make_error: ErrorFactory) 
     if whole:
         return _value(whole[1], names, make_error)
     replaced = REFERENCE.sub(lambda match: str(_value(match[1], names, make_error)), text)
-    if "${" in replaced:
+    if "${" in replaced:  # the start of a reference that has no end, or contains another one
         raise make_error("a reference should be written as in ${fibercache.size / 8}")
     return replaced
 
@@ -75,6 +75,7 @@ def compile_expression(text: str, make_error: ErrorFactory) -> list[str]:
     )
 
     try:
+        # In parentheses, so that the precedence of operators around a reference does not enter it
         return list(_postfix(parse_arithmetic(REFERENCE.sub(r"(\1)", text))))
     except UnreadableTextError as error:
         raise make_error(str(error)) from error
@@ -83,6 +84,7 @@ def compile_expression(text: str, make_error: ErrorFactory) -> list[str]:
 def _postfix(expression: Expression) -> Iterator[str]:
     from fiberscope.workloads.expressions.expression import Number, Operation, Scalar  # noqa: PLC0415
 
+    # A sum or product may have many operands: a + b + c becomes a, b, +, c, +
     if isinstance(expression, Operation):
         first, *others = expression.operands
         yield from _postfix(first)
@@ -90,7 +92,7 @@ def _postfix(expression: Expression) -> Iterator[str]:
             yield from _postfix(operand)
             yield expression.operator
     elif isinstance(expression, Number):
-        yield str(Fraction(expression.value))
+        yield str(Fraction(expression.value))  # exact, as in 3/2; the grammar has no sign
     else:
         assert isinstance(expression, Scalar)  # the grammar of references has nothing else
         yield expression.name
@@ -110,7 +112,7 @@ def evaluate(tokens: Sequence[str], names: KnownValues, make_error: ErrorFactory
     stack: list[Fraction] = []
     for token in tokens:
         if token in OPERATORS:
-            right = stack.pop()
+            right = stack.pop()  # the operand that was pushed last
             try:
                 stack.append(OPERATORS[token](stack.pop(), right))
             except ZeroDivisionError as error:

@@ -40,7 +40,7 @@ class Document:
 
         Args:
             path: path of the value. If the file does not have it, the error names the closest section that
-                would contain the value.
+                would contain the value, or else the file alone.
             message: what is wrong and what would be right.
             key: whether the error is about the key of the value.
             offset: position in the text of the value, in characters from its start.
@@ -76,6 +76,7 @@ class Document:
 
         Raises:
             ConfigurationError: if the file is not a mapping, or has a key twice.
+            Exception: an error that ``resolve`` raises.
         """
         keys: dict[Path, tuple[int, int]] = {}
         values: dict[Path, tuple[int, int, bool]] = {}
@@ -98,6 +99,8 @@ def read_document(path: FilePath) -> Document:
 
 @dataclass(frozen=True)
 class _Reader:
+    """A reader of nodes, which adds the positions of all keys and values to ``keys`` and ``values``."""
+
     name: str
     resolve: Callable[[str, Callable[[str], Exception]], object]
     keys: dict[Path, tuple[int, int]]
@@ -106,6 +109,7 @@ class _Reader:
     def mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, object]:
         entries: dict[str, object] = {}
         for key_node, value_node in node.value:
+            # A list or a mapping as a key has no text that could name it in a path
             key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "[...]"
             line, column = _position(key_node)
             if key in entries:
@@ -115,7 +119,9 @@ class _Reader:
         return entries
 
     def _value(self, node: yaml.Node, path: Path) -> object:
+        """Return the value of a node as plain data, with its references resolved, and record its position."""
         line, column = _position(node)
+        # A position within a quoted text is counted from the character after the quotation mark
         quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
         exact = node.start_mark.line == node.end_mark.line
         self.values[path] = (line, column + quoted, exact)
@@ -141,14 +147,15 @@ def _position(node: yaml.Node) -> tuple[int, int]:
 
 
 def overlay(base: yaml.MappingNode, override: yaml.MappingNode) -> yaml.MappingNode:
-    """Merge two mappings, with precedence for ``override``.
+    """Return two mappings merged, with precedence for ``override``; neither argument is changed.
 
-    Sections are merged key by key. A key with the value ``~`` or ``null`` is removed. Lists whose entries all
-    have names are merged by name, and other lists are replaced.
+    Sections are merged key by key. A key with the value ``~`` or ``null`` in ``override`` is removed. A key
+    without a value replaces the value by an empty one. If all entries of a list in ``override`` have names
+    (the keys ``name`` or ``component``), the lists are merged by name. Other lists are replaced.
 
     Args:
-        base: the mapping to change; it stays as it is.
-        override: the changes.
+        base: the mapping that ``override`` changes.
+        override: the changes; keys that ``base`` does not have come last.
     """
     changes = {str(key.value): (key, value) for key, value in override.value}
     merged = []
@@ -157,6 +164,7 @@ def overlay(base: yaml.MappingNode, override: yaml.MappingNode) -> yaml.MappingN
         if change is None:
             merged.append((key, value))
         elif not _is_null(change[1]):
+            # The key of the change, so that an error about it has the position of the change
             merged.append((change[0], _merge_nodes(value, change[1])))
     merged += [change for change in changes.values() if not _is_null(change[1])]
     return yaml.MappingNode(base.tag, merged, base.start_mark, base.end_mark)
@@ -175,7 +183,7 @@ def _merge_lists(base: yaml.SequenceNode, override: yaml.SequenceNode) -> yaml.S
     named = [(_entry_name(entry), entry) for entry in override.value]
     if not named or not all(name for name, _entry in named):
         return override
-    changes = dict(named)
+    changes = dict(named)  # ``pop`` below leaves the entries that ``base`` does not have
     merged = [
         _merge_nodes(entry, changes.pop(_entry_name(entry))) if _entry_name(entry) in changes else entry
         for entry in base.value
@@ -192,5 +200,5 @@ def _entry_name(entry: yaml.Node) -> str:
 
 
 def _is_null(node: yaml.Node) -> bool:
-    """Return whether a value removes a key: ``~`` or ``null``; an empty value leaves the key."""
+    """Return whether a value removes a key: ``~`` or ``null``, but not an empty value."""
     return isinstance(node, yaml.ScalarNode) and str(node.tag).endswith(":null") and bool(node.value)

@@ -49,7 +49,8 @@ class Recipe:
 
     Args:
         source, target: families of the two formats.
-        lines: lines of ``recipes.yaml`` for this conversion, expanded for the order of the tensor.
+        lines: lines of ``recipes.yaml`` for this conversion, expanded for the order of the tensor. Blocks
+            that ``without`` has removed stay in the lines.
         edges: edges that the lines define.
     """
 
@@ -64,7 +65,11 @@ class Recipe:
         return tuple(dict.fromkeys(name for edge in self.edges for name in (edge.producer, edge.consumer)))
 
     def without(self, *removed: str) -> Recipe:
-        """Return the recipe without some blocks; edges to a removed block lead to its successor instead."""
+        """Return the recipe without some blocks; edges to a removed block lead to its successor instead.
+
+        Args:
+            removed: names of blocks with a single outgoing edge each.
+        """
         edges = self.edges
         for block in removed:
             successors = {edge.producer: edge for edge in edges if edge.producer == block}
@@ -114,7 +119,10 @@ def sources() -> list[str]:
 
 
 def targets(source: str) -> list[str]:
-    """Return the families to which a format can be converted, including its own family (a copy)."""
+    """Return the families to which a format can be converted, its own family last.
+
+    The own family stands for a copy to the same format, not for another format of the family.
+    """
     families = [target for start, target in _table() if start == family(source)]
     return [*families, family(source)]
 
@@ -146,7 +154,8 @@ def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
 def _rounds(line: str, order: int) -> list[str]:
     """Expand a line with a divider or multiplier for a tensor with ``order`` ranks.
 
-    Such a line becomes a chain of dividers or multipliers, and lines for the coordinates that bypass them.
+    Such a line becomes a chain of ``order`` - 1 dividers or multipliers, and lines for the coordinates that
+    bypass them. An element of a vector has one coordinate, which takes neither. Other lines are unchanged.
     """
     if " divide >" in line:
         chain = "".join(f" peel_{k} > divide_{k} >" for k in range(2, order))
@@ -160,7 +169,10 @@ def _rounds(line: str, order: int) -> list[str]:
 
 
 def _levels(line: str, order: int) -> list[str]:
-    """Expand a line with ``{level}`` to one line per level of the tree; return other lines unchanged."""
+    """Expand a line with ``{level}`` to one line per level below the root; in others, fill in ``{deepest}``.
+
+    ``{above}`` and ``{deepest}`` are the blocks that bring the level above and the deepest level.
+    """
 
     def path(level: int) -> str:
         return "read.level_1" if level == 1 else f"expand_{level}"
@@ -175,6 +187,7 @@ def _edges(line: str) -> list[Edge]:
     names = [name.strip().partition(".")[::2] for name in line.split(">")]
     edges = []
     for index, ((producer, output_port), (consumer, input_port)) in enumerate(pairwise(names)):
+        # The port of a block inside the chain is its input port
         output = output_port if index == 0 and output_port else DEFAULT_OUTPUT
         edges.append(Edge(producer, output, consumer, input_port or DEFAULT_INPUT))
     return edges

@@ -53,7 +53,8 @@ def _partition(tree: FiberTree, rank: str, microtile: int, microtiles: int) -> F
 class TiledOperand:  # C: final
     """An operand as the last-level buffer and the processing elements see it.
 
-    All coordinates are those of the matrix, not relative to a tile. Entries i and i + 1 of ``tile_rows``,
+    All coordinates are those of the matrix, not relative to a tile. The coordinate of a microtile is that of
+    its first row or column, a multiple of its side. Entries i and i + 1 of ``tile_rows``,
     ``row_microtiles``, ``microtile_fibers`` and ``fiber_elements`` bound the parts of tile, row, microtile
     or fiber i.
 
@@ -85,6 +86,7 @@ class TiledOperand:  # C: final
         self.element_k = integers_of(tree.coordinates[ELEMENTS])  # C: long[::1]
         self.values = values_of(tree.values)  # C: double[::1]
         self.microtile_elements = _elements(tree)  # C: long[::1]
+        # The entry of a microtile in the list of its row, which ``subtree_bits`` leaves out
         element_bits = formats["K1"].coordinate + formats["K1"].payload
         bits = subtree_bits(tree, "K1", formats) + element_bits
         self.microtile_bytes = integers_of(bits // 8)  # C: long[::1]
@@ -92,7 +94,11 @@ class TiledOperand:  # C: final
         self._masks: memoryview[int] | None = None
 
     def masks(self, microtile: int) -> memoryview[int]:  # C: def
-        """Return the masks of all fibers for ``FiberMasks``; empty if lists take the host less time."""
+        """Return the masks of all fibers for ``FiberMasks``; empty if lists take the host less time.
+
+        They are also empty for microtiles that are too large for masks. The first call makes the masks, for
+        its ``microtile``; later calls return the same masks.
+        """
         if self._masks is None:
             uses_masks = worth_masks(self.tree.segments[ELEMENTS], microtile)
             self._masks = self.mask_array(microtile) if uses_masks else NO_FIBERS
@@ -124,9 +130,11 @@ def least_bytes(a: TiledOperand, b: TiledOperand) -> int:
 
 
 def _bytes_that_meet(operand: TiledOperand, other: FiberTree) -> int:
+    """Return the bytes of an operand's microtiles with a K1 coordinate of ``other``, and of their rows."""
     tree = operand.tree
     meets = np.isin(tree.coordinates[MICROTILES], other.coordinates[MICROTILES])
     rows = np.repeat(np.arange(len(operand.row_microtiles) - 1), np.diff(tree.segments[MICROTILES]))
+    # Rows of A have no entry in memory
     row_format = operand.formats.get(tree.names[ROWS], RankFormat("C"))
     row_bits = len(np.unique(rows[meets])) * (row_format.coordinate + row_format.payload)
     return int(np.asarray(operand.microtile_bytes)[meets].sum()) + row_bits // 8

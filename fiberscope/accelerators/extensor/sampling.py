@@ -47,7 +47,7 @@ class ResumedProduct(StoredProduct):
 
     Args:
         keys_by_row: for each M1 and N2, the sorted keys that memory holds before each of the following
-            merges.
+            merges. Each merge removes the first array of its list.
         arguments: arguments of ``StoredProduct``.
     """
 
@@ -69,6 +69,7 @@ class ResumedProduct(StoredProduct):
         new_keys, sums = merge_elements(
             old_keys.astype(np.int64), values, keys, np.zeros(len(keys)), self.value_type
         )
+        # ``additions`` stays, as these elements stand for work outside the windows
         self.rows[row] = new_keys.astype(self.key_type), sums
         self.nonzeros += len(new_keys) - len(old_keys)
 
@@ -104,6 +105,8 @@ class MarkingLoader(Loader):
         return super().tick(now)
 
     def _begin(self) -> None:
+        # In the whole run, another pair comes before: -1 makes the loader fetch B's tile, and its own number
+        # makes the loader keep it.
         self.tile_of_b = -1 if self.brings_b[self.begun] else self.pairs.reference()
         super()._begin()
 
@@ -135,6 +138,7 @@ class SplicedExTensor(ExTensor):
         chosen: Sequence[int],
         tell: Callable[[int], None],
     ) -> None:
+        # First, since ``super().__init__`` calls the methods below
         self.pair_work, self.numbers = work, chosen
         pairs = [work.pairs[number] for number in chosen]
         parts: dict[str, PartFactory] = {
@@ -169,6 +173,7 @@ class SplicedExTensor(ExTensor):
     def _rows_of(self, tile: int) -> list[int]:
         """Return the rows M1 of a tile of A."""
         start, end = self.a.tile_rows[tile], self.a.tile_rows[tile + 1]
+        # M1 is not stored, but follows from the coordinate of the first fiber of the row
         fibers = self.a.microtile_fibers
         side = self.parameters.pe.tile
         first_fibers = [fibers[self.a.row_microtiles[row]] for row in range(start, end)]
@@ -178,10 +183,12 @@ class SplicedExTensor(ExTensor):
         """Return the row M1 and the key of each element of Z that memory holds before a pair."""
         work, side = self.pair_work, self.parameters.pe.tile
         rows, panel = work.rows(number), work.panel(number)
+        # The pairs of a panel (N2) come in ascending order of K2
         earlier_inner = slice(0, work.inner(number).start)
         left, right = patterns(work.tiling.matrices, rows, earlier_inner, panel)
         entries = (left @ right).tocoo()
         row, column = entries.coords[0].astype(np.int64) + rows.start, entries.coords[1].astype(np.int64)
+        # Key within a row M1 of an output tile: microtile, then row and column in the microtile
         keys = column // side * side**2 + row % side * side + column % side
         order = np.argsort(row // side, kind="stable")
         return (row // side)[order], keys[order]
@@ -264,6 +271,7 @@ class ExTensorSampler:
         )
         end = run_to_end(machine)
         loader: Any = machine.loader
+        # A window ends when its last pair is released, the last window with the run
         starts = np.cumsum([0, *(len(window) for window in ranges)])
         released = [0, *(loader.released_at[start - 1] for start in starts[1:-1]), end.cycles]
         return SplicedRun(machine, numbers, np.diff(released).astype(np.float64), end)
@@ -321,7 +329,7 @@ class ExTensorSampler:
         }
 
     def _minimum_bytes(self) -> int:
-        """Return the bytes of both operands, as ``count_least_bytes`` counts them, and of Z, each once."""
+        """Return the bytes of both operands, as ``least_bytes`` counts them, and of Z, each once."""
         written = int(self.work.new.sum()) * self.parameters.format.output // 8
         return least_bytes(self.work.tiling.a, self.work.tiling.b) + written
 
@@ -334,6 +342,8 @@ class ExTensorSampler:
             rows, inner, panel = self.work.rows(number), self.work.inner(number), self.work.panel(number)
             left, right = a[rows, inner], b[inner, panel]
             terms += int(np.diff(left.indptr).max(initial=0))
+            # The product of patterns has each element that was written, even if its terms cancel; the product
+            # of absolute values is the scale of the rounding errors.
             first, second = patterns((a, b), rows, inner, panel)
             for parts, product in zip(
                 sums, (first @ second, left @ right, abs(left) @ abs(right)), strict=True
@@ -345,7 +355,13 @@ class ExTensorSampler:
 
 
 def _without_resumed(answer: CsrArray, entries: CsrArray) -> CsrArray:
-    """Return the result without zeros that only ``ResumedProduct`` put into memory."""
+    """Return the result without zeros that only ``ResumedProduct`` put into memory.
+
+    Args:
+        answer: the result in memory.
+        entries: matrix with an entry for each element that the simulated pairs wrote. These elements stay,
+            even if they are 0.
+    """
     stored, expected = answer.tocoo(), entries.tocoo()
     positions, expected_positions = (
         matrix.coords[0].astype(np.int64) * answer.shape[1] + matrix.coords[1]

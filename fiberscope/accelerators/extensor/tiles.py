@@ -55,14 +55,17 @@ class Tiling:
         self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
         self.shape, origin = _choose_initial_shape(parameters, a, b)
         self._partition()
+        # Before the tiles, since smaller microtiles change the bytes of a tile
         self._fit_microtiles()
         initial_shape, excess = self.shape, self._describe_excess()
+        # An empty origin: the user has given the shape
         while excess and origin and self.shape != (1, 1, 1):
             self.shape = _halve_shape(self.shape)
             self._partition()
             excess = self._describe_excess()
         if excess:
             raise ConfigurationError(excess)
+        # Whole tiles have been found to fit. A buffer that loads single rows gets A in tiles of one row M1.
         if parameters.llb.by_rows:
             self._partition(1)
         choices = [_describe_shape(self.shape, origin, initial_shape)] if origin else []
@@ -111,6 +114,7 @@ class Tiling:
         if not blocks or pair_bytes[largest_k1] <= size:
             return ""
         a, b = int(a_bytes[largest_k1]), int(b_bytes[largest_k1])
+        # The text is shown only for microtiles of side 1, which are single elements
         return (
             f"extensor: pe.buffer is {size} bytes; it should hold an element of A of {a} bytes and one of B "
             f"of {b} bytes that meet at k = {largest_k1 * tile}: {a + b} bytes"
@@ -122,6 +126,7 @@ class Tiling:
         a, b = (int(operand.tile_bytes.max(initial=0)) for operand in (self.a, self.b))
         needed = halves * (a + b)
         contents = f"{halves} of A of up to {a} bytes, {halves} of B of up to {b} bytes"
+        # To count the output takes long, and is of no use if the operands alone do not fit
         if needed <= size:
             output = self._count_largest_output((size - needed) // halves)
             needed += halves * output
@@ -142,6 +147,8 @@ class Tiling:
         element = self.parameters.format.output // 8
         largest_bytes = 0
         for tile_a, tile_b in self._iterate_tile_pairs():
+            # Nonzeros in each column k of A, which meet the nonzeros in row k of B. Several of these products
+            # may belong to one element, so that their number is an upper bound.
             a_bytes = np.bincount(tile_a.indices, minlength=tile_a.shape[1])
             output_bytes = int(a_bytes @ np.diff(tile_b.indptr)) * element
             if output_bytes > max(largest_bytes, limit):
@@ -190,7 +197,7 @@ def _largest_by_k(operand: TiledOperand, microtile: int, blocks: int) -> Integer
 def published_shape(a: CsrArray, b: CsrArray) -> tuple[Shape, str] | None:
     """Return the published tile shape for these matrices and the matrix's name; None if there is none.
 
-    A matrix is identified by its numbers of rows and nonzeros.
+    A matrix is identified by its numbers of rows and nonzeros. Both A and B must have those of the entry.
     """
     rows = yaml.safe_load((Path(__file__).parent / "tiles.yaml").read_text(encoding="utf-8"))["tiles"]
     for row in rows:
@@ -249,6 +256,7 @@ def _describe_shape(shape: Shape, origin: str, initial_shape: Shape) -> str:
 
 
 def _halve_shape(shape: Shape) -> Shape:
+    """Return a shape with M halved, or else the longer of N and K; one side must be above 1."""
     m, k, n = shape
     if m > 1:
         return m // 2, k, n
@@ -256,7 +264,12 @@ def _halve_shape(shape: Shape) -> Shape:
 
 
 def _tiles_by_k(tree: FiberTree, k_first: bool) -> dict[int, list[int]]:
-    """Return the coordinates of the tiles' other rank for each K2 coordinate."""
+    """Return the coordinates of the tiles' other rank for each K2 coordinate.
+
+    Args:
+        tree: a partitioned operand.
+        k_first: whether K2 is the upper of the two ranks of tiles, as in A (K2, M2), or the lower, as in B.
+    """
     upper = np.repeat(tree.coordinates[0], np.diff(tree.segments[TILES]))
     lower = tree.coordinates[TILES]
     coordinates_by_k: dict[int, list[int]] = {}
@@ -273,6 +286,7 @@ def matrix_tree(matrix: CsrArray, ranks: tuple[str, str]) -> FiberTree:
 
 
 def _pattern(matrix: CsrArray) -> CsrArray:
+    """Return a matrix with all values replaced by 1, so that no element of a product cancels."""
     pattern = matrix.copy()
     pattern.data = np.ones(len(matrix.data), dtype=np.float32)
     return pattern

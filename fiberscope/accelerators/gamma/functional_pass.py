@@ -51,6 +51,8 @@ class FunctionalPass:
         self.a = self.preprocessed.a
         self.trees = TreeRows(self.a, self.preprocessed.product_rows, parameters.pe.radix)
         self.work = RowWork(self.a, self.b, self.columns, self.trees)
+        # The counts depend on the positions of nonzeros, not on values. The parameters of the preprocessing
+        # need not be in the key, since its result is.
         content = (self.a.pointers, self.a.coordinates, self.preprocessed.product_rows, self.b.pointers)
         digests = map(_digest, (*content, self.b.coordinates))
         self._key = ("gamma", self.columns, parameters.pe.radix, *digests)
@@ -66,7 +68,10 @@ class FunctionalPass:
 
     @property
     def merged(self) -> Integers:
-        """Elements that leave a merger, for each row of A."""
+        """Elements that leave a merger, for each row of A; the merges of a split row are at its last subrow.
+
+        An element of a partial fiber counts again in each merge.
+        """
         return np.asarray(self.work.merged)
 
     @property
@@ -76,12 +81,15 @@ class FunctionalPass:
 
     @property
     def task_lengths(self) -> Integers:
-        """Merged elements of each task."""
+        """Merged elements of each task: first the rows that are one task each, then the tasks of trees."""
         short = self.merged[np.asarray(self.trees.is_tree_row) == 0]
         return np.concatenate([short, np.asarray(self.work.task_merged)])
 
     def run_cache(self, saved_rows: Iterable[int] = ()) -> tuple[FunctionalRun, dict[int, CacheState]]:
         """Run all tasks through the FiberCache.
+
+        Call this once for each pass, as the run uses up the counts of missing inputs in the task table.
+        Within ``fiberscope.base.sharing``, the result of an earlier equal run is returned instead.
 
         Args:
             saved_rows: rows of A; the state of the cache before the dispatch of each of these rows is saved.
@@ -95,10 +103,10 @@ class FunctionalPass:
         return shared(key, lambda: self._run_cache(rows), _bytes_of_run)
 
     def traffic(self, run: FunctionalRun, bytes_a_line: float | None = None) -> dict[str, Traffic]:
-        """Return the traffic of each tensor in whole lines.
+        """Return the traffic of each tensor in bytes; the row pointers of a tensor count as its own.
 
-        The processing elements write separate parts of Z. The part-filled last line of each part is not
-        counted.
+        A and Z take the whole lines that their elements and their pointers fill. The processing elements
+        write separate parts of Z. The part-filled last line of each part is not counted.
 
         Args:
             run: run of this pass.
@@ -107,6 +115,7 @@ class FunctionalPass:
         sizes, a_sizes, line = self.parameters.sizes, self.a_sizes, self.parameters.fibercache.line
         nonzeros, rows = int(self.a.pointers[self.a.rows]), self.a.rows
         reads, writes = run.partial_reads, run.cache.write_backs
+        # Only partial fibers are written to the cache, and whatever else it reads from memory is B.
         b_lines = run.cache.traffic_lines() - reads - writes
 
         def whole_lines(count: int, size: int) -> int:
@@ -138,8 +147,9 @@ class FunctionalPass:
             PartialStore(sizes.line_bytes, sizes.element_bytes),
             PartialOccupancy(self.trees.table, self.trees.nonzeros, self.b, self.columns, lines, sizes),
             elements=pe.count,
-            most_tasks=1 + pe.task_queue,
+            most_tasks=1 + pe.task_queue,  # the task that runs, and the tasks in the queue
             most_partial_tasks=1 + pe.partial_queue,
+            # Each of the ``radix`` inputs has a buffer of ``buffer_lines`` lines, here filled with B.
             buffered=max(1, pe.radix * pe.buffer_lines * sizes.line_bytes // self.b_sizes.element_bytes),
             sizes=sizes,
             b_sizes=self.b_sizes,
@@ -147,7 +157,7 @@ class FunctionalPass:
         )
         states, next_row = {}, 0
         for row in saved_rows:
-            run.run_rows(next_row, row)
+            run.run_rows(next_row, row)  # tasks of earlier rows may still be in flight at ``row``
             states[row], next_row = run.cache.state(), row
         run.run_rows(next_row, self.a.rows)
         run.finish()

@@ -90,7 +90,7 @@ def machine_of(kernel: SeatKernel) -> Gamma:
 
 
 def loads(kernel: SeatKernel) -> Iterator[Token]:
-    """Return the contents of the module's memories."""
+    """Return the contents of the module's memories, as tokens that fill them."""
     scheduler = kernel.seats["scheduler"]
     parameters = matching(machine_of(kernel), 0)
     return scheduler_rtl.loads(
@@ -114,6 +114,7 @@ def operands(machine: Gamma, parameters: ElementParameters) -> dict[int, int]:
 def _lines(
     rows: CompressedRows, base: int, pointers_base: int, parameters: ElementParameters
 ) -> dict[int, int]:
+    """Return the lines of a matrix and of its row pointers, by address; the first entry is the lowest."""
     elements = [*map(Element, rows.coordinates, rows.values)]
     size, count = parameters.line_bytes, parameters.line_bytes // POINTER_BYTES
     pointers = {
@@ -128,7 +129,7 @@ def _lines(
 
 
 def bench_data(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
-    """Return the data of a bench of the module: the contents of its memories, its reads, and its product.
+    """Return the data of a bench of the module: contents of its memories, lines that it reads, its product.
 
     Raises:
         ValueError: a value is none of the elements' type.
@@ -147,6 +148,7 @@ def bench_data(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
         "z": Z_BASE,
         "pointers": {"z": Z_POINTERS_BASE, "end_bits": END_BITS},
         "tasks": machine.table.count,
+        # Memory, address and word; the value of these tokens has no meaning
         "load": [token[:3] for token in loads(kernel)],
         "memory": list(operands(machine, parameters).items()),
         "product": {
@@ -179,7 +181,7 @@ class GammaAdapter(ElementAdapter):
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self.lines: dict[int, int] = {}  # contents of the lines of memory, by address
-        self.pages = self.tasks = 0
+        self.pages = self.tasks = 0  # pages allocated, and tasks completed
 
     def configure(self, kernel: SeatKernel) -> None:  # type: ignore[override]
         """Record the parts of the module, and fill its memories."""
@@ -216,12 +218,17 @@ class GammaAdapter(ElementAdapter):
     def _end(self, part: _ElementOutput, task: int, length: int) -> None:
         table = self.machine.table
         self.tasks += 1
+        # ``account`` counts each merged element as an addition, but the first of each coordinate is none
         part.counts["add"] -= length
         if table.parents[task] == NO_PARENT:
             table.row_lengths[table.rows[task]] = length
 
     def _gather_rows(self) -> None:
-        """Assemble the product once all its lines are in memory; read the row pointers first."""
+        """Assemble the product once all its lines are in memory; read the row pointers first.
+
+        The low ``END_BITS`` of a row pointer are the end of the row among the elements of Z that a processing
+        element writes, and the bits above are the number of that element. An empty row has the pointer 0.
+        """
         count, of_line = len(self.machine.table.row_lengths), self.parameters.line_bytes // POINTER_BYTES
         places = [Z_POINTERS_BASE + i * self.parameters.line_bytes for i in range(count // of_line + 1)]
         if not all(place in self.lines for place in places):
@@ -233,7 +240,7 @@ class GammaAdapter(ElementAdapter):
                 for row, word in enumerate(word & (1 << INDEX_BITS) - 1 for word in pointers)
                 if word and word >> END_BITS == i
             ]
-            self._gather_from(part, sorted(own))
+            self._gather_from(part, sorted(own))  # a row begins where the row with the next lower end ends
 
     def _gather_from(self, part: _ElementOutput, rows: Sequence[tuple[int, int]]) -> None:
         """Copy the rows of an element to the product; ``rows`` holds the end and the index of each row."""
@@ -251,13 +258,14 @@ class GammaAdapter(ElementAdapter):
         parameters = self.parameters
         page, offset = divmod(number * parameters.element_bytes, parameters.page_bytes)
         of_line = offset % parameters.line_bytes
+        # A page that has not been given out has an address that no line has
         base = (
             Z_BASE + part.pages[page] * parameters.page_bytes if page < len(part.pages) else -1 << INDEX_BITS
         )
         return base + offset - of_line, of_line // parameters.element_bytes
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """Count what the elements do; else as of any module."""
+        """Count the multiplications and merged elements of this cycle; else account as for any module."""
         for i, part in enumerate(self.parts):
             scaled, passed = (self.status[f"{shown}_{i}"] for shown in SHOWN)
             part.counts["multiply"] += scaled

@@ -47,7 +47,7 @@ class Windows:
     Attributes:
         ranges: the rows of each window.
         cycles: predicted length of a window in cycles.
-        predicted: predicted cycles of all rows.
+        predicted: predicted cycles of the whole run.
         bytes: for each row, the bytes of A and Z.
     """
 
@@ -76,6 +76,7 @@ class Windows:
         Returns:
             The number of the first part of each window.
         """
+        # Not the first and the last window: their measured cycles count in the estimate as they are
         costs, parts = self._predict_cycles(row_bytes), list[list[range]]()
         for number, window in enumerate(self.ranges):
             is_inner = 0 < number < len(self.ranges) - 1
@@ -89,6 +90,7 @@ def _divide_window(window: range, costs: FloatArray, cycles: int) -> list[range]
     cumulative = np.cumsum(costs[window.start : window.stop])
     count = max(1, round(cumulative[-1] / cycles))
     steps = cumulative[-1] * np.arange(1, count) / count
+    # ``unique`` drops empty parts: a long row may reach several steps
     edges = np.unique([0, *(np.searchsorted(cumulative, steps) + 1), len(window)])
     return [range(window.start + start, window.start + stop) for start, stop in pairwise(edges.tolist())]
 
@@ -145,6 +147,8 @@ class GammaSampler:
     def single_window(self, number: int) -> SingleWindow:
         """Return window ``number``, counted from 1, with the window before it and the window after it.
 
+        The machine is run up to the end of the window, to find the window's cycles.
+
         Raises:
             ConfigurationError: if there is no such window.
         """
@@ -157,6 +161,7 @@ class GammaSampler:
         rows = join_windows(self.work.a, self.work.b.rows, neighbourhood)
 
         def build(parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> Gamma:
+            # The functional pass has ordered the rows already
             machine = Gamma(parameters.model_copy(update={"reorder": "none"}), a, b)
             if start > 0:
                 set_state(machine, states[start])
@@ -172,6 +177,7 @@ class GammaSampler:
 
         A window that is longer than predicted is divided; its first part is simulated instead.
         """
+        # Without the first number: the first window begins with an empty cache
         numbers = {number for numbers in self.rounds.numbers for number in numbers[1:]}
         starts = [self.windows.ranges[number].start for number in numbers]
         self.run, self.states = self.work.run_cache(starts)
@@ -179,6 +185,7 @@ class GammaSampler:
         self.first_parts = self.windows.divide(row_bytes)
         starts = [window.start for window in self.windows.ranges]
         merged = self.work.merged.astype(np.float64)
+        # Merged elements and bytes of each window; shape (windows, 2)
         self.totals = np.stack([np.add.reduceat(amounts, starts) for amounts in (merged, row_bytes)], axis=1)
 
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
@@ -195,7 +202,10 @@ class GammaSampler:
         return SplicedRun(machine, rows, numbers, marks)
 
     def _correction(self, measured: SplicedRun) -> Correction:
-        """Compare the bytes that the windows moved with the bytes that the functional pass counted."""
+        """Compare the bytes that the windows moved with the bytes that the functional pass counted.
+
+        The lag of the windows follows from the merged elements, which the functional pass counts exactly.
+        """
         work, counted = self._work(measured), self.totals[measured.windows]
         return correct(work[:, 1], counted[:, 1], work[:, 0] - counted[:, 0])
 
@@ -210,7 +220,7 @@ class GammaSampler:
         cycles = np.diff([0, *(mark.cycles for mark in measured.marks)]).astype(np.float64)
         totals = self.totals * [1.0, correction.ratio]
         totals[1] += totals[0] - work[0]  # work of the first window that is in flight when it ends
-        totals[-2] += totals[-1] - work[-1]
+        totals[-2] += totals[-1] - work[-1]  # minus work that the last window takes over from this window
         residuals = np.stack([np.zeros(len(correction.residuals)), correction.residuals], axis=1)
         return estimate_run(cycles, work, measured.windows, totals, residuals)
 
@@ -227,6 +237,7 @@ class GammaSampler:
             cycles_simulated=measured.marks[-1].cycles,
             operations=self._operations(),
             traffic=traffic,
+            # From the begin of the second window to the begin of the last window
             memory=scale_memory(traffic, measured.marks[-2], measured.marks[0]),
             traffic_minimum_bytes=self._minimum_bytes(),
             traffic_ratio=ratio,
@@ -243,7 +254,7 @@ class GammaSampler:
         multiplies = int(lengths[np.asarray(self.work.a.coordinates)].sum())
         return {
             "multiply": multiplies,
-            "add": multiplies - outputs,
+            "add": multiplies - outputs,  # the first product of an output is not added
             "merge": merged,
             "partial_merge": merged - multiplies,
             "tasks": self.run.tasks,
@@ -282,7 +293,7 @@ class SplicedRun:
     Args:
         machine: the machine after the run.
         rows: the rows of A that the machine multiplied.
-        windows: numbers of the windows that were run.
+        windows: numbers of the windows that were run, after the division of windows.
         marks: counts at the beginning of each window but the first, and at the end of the run.
     """
 

@@ -52,6 +52,7 @@ def loaded(
     for number, inputs in _operands(table, a, scale).items():
         yield from (Token(number, address, word, 0.0) for address, word in inputs.items())
     unfinished = count_rows_to_finish(table, rows_per_line)
+    # For each number of leading lines, how many of them hold nonzeros: their addresses are below the pointers
     nonzeros = np.cumsum(np.asarray(fetch_order.addresses) < A_POINTERS_BASE)
     contents: Mapping[int, Sequence[int]] = {
         LINES: list(fetch_order.addresses),
@@ -61,8 +62,10 @@ def loaded(
         BOUNDS: [occupancy.largest_length(task) for task in range(table.count)],
         MISSING: list(table.missing),
         UNFINISHED: list(unfinished),
+        # Lines of Z's row pointers that no task has to finish can be written at once
         WRITES: [line for line, rows in enumerate(unfinished) if rows == 0],
         ENDS: [0] * len(unfinished) * rows_per_line if scale is None else [],
+        # Last, because the run starts when the number of tasks is loaded
         COUNTS: [fetch_order.count, table.count],
     }
     for number, words in contents.items():
@@ -71,12 +74,16 @@ def loaded(
 
 
 def _operands(table: TaskTable, a: CompressedRows, scale: Field | None) -> dict[int, dict[int, int]]:
-    """Return the words of all tasks' inputs, by memory and address; its low bits number the input."""
+    """Return the words of all tasks' inputs, by memory and address.
+
+    The low bits of an address are the number of the input, and the bits above the number of the task.
+    """
     memories: dict[int, dict[int, int]] = {SOURCES: {}, ROWS: {}, SCALES: {}}
     for task in range(table.count):
         first_address = task << index_bits(table.radix)
         inputs = table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]
         for address, source in enumerate(inputs, first_address):
+            # In two's complement: the source of a partial fiber is negative
             memories[SOURCES][address] = source & (1 << INDEX_BITS) - 1
             if source >= 0 and scale is not None:
                 memories[ROWS][address] = a.coordinates[source]
@@ -98,6 +105,7 @@ def _tasks(table: TaskTable, fetch_order: FetchOrder, rows_per_line: int) -> Ite
     last_leaves = {table.rows[leaf]: leaf for leaf in leaves.tolist()}  # by row; later leaves overwrite
     for task in range(table.count):
         yield {
+            # The field has no sign for the -1 of a task without a parent; ``is_partial`` tells it
             "parent": max(table.parents[task], 0),
             "is_partial": int(table.parents[task] != NO_PARENT),
             "line": table.rows[task] // rows_per_line,
@@ -111,6 +119,7 @@ def _tasks(table: TaskTable, fetch_order: FetchOrder, rows_per_line: int) -> Ite
 def _needs(table: TaskTable, fetch_order: FetchOrder) -> Iterator[dict[str, int]]:
     """Yield, for each task, the fields of the word with the lines of A that it needs."""
     leaves = np.flatnonzero(np.asarray(fetch_order.is_merge_task) == 0)
+    # ``right``: the first leaf after the task itself; the number of tasks if there is none
     next_leaves = np.append(leaves, table.count)[
         np.searchsorted(leaves, np.arange(table.count), side="right")
     ]

@@ -36,7 +36,9 @@ class _FreedSpace(NamedTuple):
 class _Space:
     """An allocator equal to ``PartialStore``: it reuses the space of a size that was freed last, or adds new.
 
-    Free space is identified by the task whose fiber was there. The free spaces of a size form a linked list.
+    Free space is identified by the task whose fiber was there. The free spaces of a size form a linked list:
+    a register for each size has the task of the space that was freed last, and the memory
+    ``returned_before`` has, for each task, the task of the space that was freed before.
 
     Args:
         parameters: the parameters of the scheduler.
@@ -51,6 +53,7 @@ class _Space:
         numbers = range(parameters.sizes)
         self._last_freed: list[Signal] = [pyrtl.Register(bits, f"returned_{i:02}") for i in numbers]
         self._last_freed_now, writes = list(self._last_freed), []
+        # One after another, so that a space freed in this cycle links to a space freed before in this cycle
         for flag, task, number in freed:
             is_size = list(decoded(number, len(self._last_freed)))
             writes.append((flag, task, chosen(is_size, self._last_freed_now)))
@@ -66,7 +69,7 @@ class _Space:
         is_size = list(decoded(number, len(self._last_freed)))
         freed_space = chosen(is_size, self._last_freed_now)
         is_old, owner = alias("is_old_space", freed_space[-1]), alias("space_was_of", freed_space[:-1])
-        previous = self._freed_before[owner]
+        previous = self._freed_before[owner]  # forwarded, as the space may be freed in this cycle
         for register, is_this_size, newest in zip(
             self._last_freed, is_size, self._last_freed_now, strict=True
         ):
@@ -96,6 +99,7 @@ class Fibers:
         tasks, radix = parameters.tasks, parameters.radix
         announced = [(fiber.flag, fiber.task, fiber.length) for fiber in completions]
         self._lengths = ForwardingMemory("lengths", tasks, parameters.length_bits, announced)
+        # Read for each input of a task, and for a space that is reused
         self._starts = Memory("starts", tasks, parameters.unit_bits, radix + 1)
         self._size_numbers = Memory("size_numbers", tasks, index_bits(parameters.sizes), radix)
         self._dispatched = Memory(
@@ -112,6 +116,7 @@ class Fibers:
         self._space = _Space(parameters, self._starts, freed)
         self.lines: Signal = pyrtl.Register(parameters.total_bits, "partial_lines")
         self._lines_now = alias("partial_lines_now", self._lines_after(completions, consumed))
+        # Trees with all leaves dispatched whose root is not complete, as ``completable_trees`` of the model
         self._ending: Signal = pyrtl.Register(tasks.bit_length(), "trees_ending")
         ends = [
             alias(f"tree_ends_{i}", fiber.flag & fiber.word["merges"] & ~fiber.word["is_partial"])
@@ -139,14 +144,14 @@ class Fibers:
     def _lines(self, elements: Signal) -> Signal:
         """Return the number of lines that ``elements`` elements take."""
         numerator, denominator = self._parameters.share
-        bits = denominator.bit_length() - 1
+        bits = denominator.bit_length() - 1  # a power of two, since a line has a power of two bytes
         return (elements * pyrtl.Const(numerator) + (denominator - 1))[bits:]
 
     def admits(self, task: Signal, word: dict[str, Signal]) -> tuple[Signal, Signal]:
         """Return whether a leaf task may start, after the completions of this cycle and before them.
 
         The task may start if it writes no partial fiber, if its fiber fits the cache, or if no task tree can
-        free space.
+        free space. The second result is for the status outputs.
         """
         lines = self._lines(self._tables.bounds[task])
         is_admitted, was_admitted = (
@@ -166,6 +171,7 @@ class Fibers:
         fiber_lines = unless(~word["is_partial"], self._lines(bound))
         new_lines = alias("lines_begun", unless(~is_sent, fiber_lines))
         self.lines.next <<= (self._lines_now + new_lines)[: len(self.lines)]
+        # After its last leaf, a tree can be merged to the end. A row without a tree writes no partial fiber.
         is_last = alias("is_last_leaf", needs_space & word["is_last"] & ~word["merges"])
         self._ending.next <<= (self._ending_now + is_last)[: len(self._ending)]
         self._record_dispatch(task, is_sent, inputs, total([fiber_lines, *map(self._lines, merged)]))
@@ -174,13 +180,19 @@ class Fibers:
         return inputs.fields(begins, lengths) | {OUTPUT: output}
 
     def _bound_length(self, task: Signal, merged: Sequence[Signal]) -> Signal:
-        """Return the largest number of elements that the fiber can have."""
+        """Return the largest number of elements that the fiber can have.
+
+        Args:
+            task: the task.
+            merged: lengths of the partial fibers that it merges; 0 for other inputs.
+        """
         elements, columns = total([self._tables.bounds[task], *merged]), self._parameters.columns
         limit = pyrtl.Const(columns, self._parameters.length_bits)
         return alias("bound", pyrtl.select(elements > columns, limit, elements[: len(limit)]))
 
     def _allocate_space(self, task: Signal, needs_space: Signal, bound: Signal) -> Signal:
         """Return the start of the fiber's space, and store it with the number of its size."""
+        # Space of 0 elements still takes a line, as in ``PartialStore``
         last_index = unless(bound == 0, (bound - 1)[: len(bound)])
         units = pyrtl.shift_right_logical(last_index, self._parameters.granule_bits)
         number, size = _size(units, index_bits(self._parameters.sizes))
@@ -218,6 +230,7 @@ class _Inputs:
         self._count = word["count"]
         self._lanes = tables.inputs(task)
         sources = [source for source, _row, _scale in self._lanes]
+        # A partial fiber is the negative number -1 - task, whose complement is the task
         self.flags = [(self._count > i) & source[-1] for i, source in enumerate(sources)]
         self.children = [(~source)[: index_bits(parameters.tasks)] for source in sources]
 
@@ -227,6 +240,7 @@ class _Inputs:
             pyrtl.select(flag, begin, row)
             for flag, begin, (_source, row, _scale) in zip(self.flags, begins, self._lanes, strict=True)
         ]
+        # Only partial fibers: the prefetcher finds the end of a row of B
         ends = [(begin + length)[:INDEX_BITS] for begin, length in zip(begins, lengths, strict=True)]
         sources, _rows, scales = zip(*self._lanes, strict=True)
         words = zip(INPUT_FIELDS, (sources, firsts, ends, scales), strict=True)
@@ -236,7 +250,9 @@ class _Inputs:
 def _size(size_minus_one: Signal, bits: int) -> tuple[Signal, Signal]:
     """Return the number of a size and the size, rounded up as in ``PartialStore``.
 
-    A size is a number of ``FINE`` bits that is shifted.
+    A size is a number from 1 to 2**``FINE``, shifted to the left. The number of a size is like a floating-
+    point number of the requested size minus 1: the ``FINE`` - 1 bits below the leading 1, and above them the
+    distance of the shift plus 1. If the requested size minus 1 has fewer bits, it is the number itself.
 
     Args:
         size_minus_one: requested size minus 1, in units of the smallest number of elements that fills whole
@@ -248,6 +264,6 @@ def _size(size_minus_one: Signal, bits: int) -> tuple[Signal, Signal]:
     for step in range(1, len(size_minus_one) - FINE + 1):
         fine_bits, is_larger = size_minus_one[step : step + FINE], size_minus_one[step + FINE - 1 :] != 0
         shifted = pyrtl.concat(pyrtl.Const(step + 1), fine_bits[:-1])
-        number = pyrtl.select(is_larger, shifted, number)
+        number = pyrtl.select(is_larger, shifted, number)  # the largest step that applies counts
         size = pyrtl.select(is_larger, pyrtl.concat(fine_bits + 1, pyrtl.Const(0, step)), size)
     return resized(number, bits), size

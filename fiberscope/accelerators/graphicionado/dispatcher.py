@@ -16,8 +16,9 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 class Dispatcher(Component):
     """A dispatcher that assigns active vertices to edge readers.
 
-    Each job goes to the reader with the most free slots. Among readers with equally many, the next in
-    round-robin order gets the job.
+    Each job goes to the reader with the most free slots, unless a ``SchedulePolicy`` chooses another reader
+    that has a free slot. Among readers with equally many, the next in round-robin order gets the job. A stop
+    goes to all readers at once.
 
     Interface: ``entries`` brings the positions of active vertices in their list, then a stop. If all vertices
     are active, an entry is the number of a group of vertices. Each entry becomes a job on ``jobs``, and its
@@ -91,6 +92,7 @@ class Dispatcher(Component):
     def tick(self, now: int) -> int:
         """Begin a lookup and dispatch a job."""
         looked_up = self.wanted is not None and self._look_up()
+        # With a table in memory, an entry is dispatched when its line has come back in ``starts``
         ready = self.entries if self.starts is None else self.starts
         progress = looked_up
         if ready.can_pop():
@@ -109,6 +111,7 @@ class Dispatcher(Component):
         if not (self.entries.can_pop() and self.wanted.can_push()):  # type: ignore[union-attr]  # asked before
             return False
         position = self.entries.coordinate()
+        # A stop is passed through the line reader too, so that it stays behind the entries before it
         line = self._first_vertex(position) * START_BYTES // self.line_bytes
         self.wanted.push(self.entries.control(), line, position)  # type: ignore[union-attr]
         self.entries.pop()
@@ -127,7 +130,7 @@ class Dispatcher(Component):
         """
         position = ready.coordinate() if self.starts is None else ready.reference()
         first = self._first_vertex(position)
-        end = min(first + max(1, self.group), self.vertex_count)
+        end = min(first + max(1, self.group), self.vertex_count)  # the last group may be smaller
         reader = self._select_reader()
         if self.policy is not None:
             job = Task(first, self.edges.pointers[end] - self.edges.pointers[first])
@@ -136,6 +139,7 @@ class Dispatcher(Component):
             return False
         value = 0.0 if self.group else self.frontier.properties[position]
         jobs, sources = self.jobs[reader], self.sources[reader]
+        # Of vertices that share an entry, all lists begin at the same edge; the edge pipe skips earlier edges
         start = self.edges.pointers[first - first % self.coarsen]
         jobs.push(0, start, self.edges.pointers[end] if self.counts_edges else OPEN)
         sources.push(DATA, first, end, value)
@@ -146,7 +150,10 @@ class Dispatcher(Component):
         return True
 
     def _select_reader(self) -> int:
-        """Return the reader with the most free slots, in round-robin order if equal; -1 if none has any."""
+        """Return the reader with the most free slots, in round-robin order if equal; -1 if none has any.
+
+        A reader without space for a job counts as having no free slot.
+        """
         best, most_free = -1, 0
         reader = self.first_reader
         for _ in range(self.readers):

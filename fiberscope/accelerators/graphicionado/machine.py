@@ -99,7 +99,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self.streams = self._add_streams(graph)
         self._connect_crossbar()
         self._add_bitmaps()
-        self._add_control()
+        self._add_control()  # after the bitmaps or counters, which it connects to the control
         self._connect_memory()
         self.build()
 
@@ -109,6 +109,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         partitions = [
             partition_stream(graph, self.task, number, count, self.bounds) for number in range(count)
         ]
+        # The crossbar takes an edge to another stream, whose processor then finds the weight by its index
         weights = values_of(
             self._round_to_type(np.concatenate([partition.weights for partition in partitions]))
         )
@@ -121,11 +122,12 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         for number, partition in enumerate(partitions):
             size = len(partition.degrees)
             values = temporaries.stream_values(number, size)
+            # Vertex v belongs to stream v modulo ``count``, in which its number is v // ``count``
             vertices = Vertices(properties[number::count], partition.degrees, values)  # type: ignore[arg-type]
             frontier = Frontier(max(1, size))
             if not self.program.all_active and self.task.root % count == number:
                 frontier.add(self.task.root // count, float(properties[self.task.root]))
-                frontier.swap()
+                frontier.swap()  # ``add`` fills the list of the next iteration; make it that of the first
             edges = Edges(partition, first_weight, temporaries)
             streams.append(Stream(shared, self.names[number], vertices, edges, frontier))
             first_weight += len(partition.weights)
@@ -181,7 +183,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self.counters: list[Component] = []
         bits, depth = parameters.scan.bits, {"capacity": parameters.queue.depth}
         if selection == "blocks":
-            block = parameters.block.vertices // parameters.streams
+            block = parameters.block.vertices // parameters.streams  # vertices of a block in each stream
             bitmap = self.add("bitmap", "bitmap", self.blocks, width=bits, block=block)
             self.bitmaps.append(bitmap)
             for i, stream in enumerate(self.streams):
@@ -212,9 +214,12 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             connect(self.control, f"scans[{i}]", bitmap, "scans", capacity=1)
 
     def _schedule(self) -> Schedule:
+        """Return the schedule, with the bounds of slices in the vertex numbers of each stream."""
         parameters, streams = self.parameters, self.parameters.streams
+        # Stream i has ceil((v - i) / streams) of the vertices 0 to v - 1
         bounds = [[-(-max(0, int(v) - i) // streams) for i in range(streams)] for v in self.bounds]
         groups = [-(-stream.vertices.count // parameters.group) for stream in self.streams]
+        # With more touched vertices than lines, a line for each of them is more than all lines of the slice
         lines_per_slice = self.vertex_count // parameters.line_vertices // self.division.slices
         return Schedule(
             bounds,
@@ -263,7 +268,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         return [getattr(stream, attribute) for stream in self.streams]
 
     def layouts(self) -> Sequence[Layout]:
-        """Return the layouts of all arrays; an iteration writes the frontier that the next one reads."""
+        """Return the layouts of all arrays; each iteration writes the frontier of the next iteration."""
         return self.arrays.layouts
 
     def useful_bytes(self) -> dict[str, tuple[int, int]]:
@@ -295,9 +300,10 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def minimum_bytes(self, counts: Mapping[str, int]) -> int:
         """Return the bytes of the design with the least traffic, for given operations.
 
-        The formula is 16 F + (4 + w) E + 4 U + 4 N + 8 N (docs/graphicionado.md), with F active vertices, E
-        edges with a weight of w bytes, U updated vertices, and N changed vertices. With few edges for each
-        active vertex, a design whose edges have sources moves less: 8 F + 12 E in place of the first terms.
+        With ids and properties of 4 bytes, the formula is 16 F + (4 + w) E + 4 U + 4 N + 8 N
+        (docs/graphicionado.md), with F active vertices, E edges with a weight of w bytes, U updated vertices,
+        and N changed vertices. With few edges for each active vertex, a design whose edges have sources moves
+        less: 8 F + 12 E in place of the first two terms.
         If all vertices are active, nothing is listed: 4 F + (4 + w) E + 4 U + 4 N.
 
         Args:
@@ -320,7 +326,8 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def progress(self) -> tuple[int, int]:
         """Return the number of edges visited, and the number expected.
 
-        The expected number is that of the graph, times the iterations if all vertices are always active.
+        The expected number is that of the graph, times the iterations if all vertices are always active. It
+        is never below the number visited: a vertex that is active several times sends its edges each time.
         """
         iterations = self.task.iterations if self.program.all_active else 1
         edges = count("edges", *self._all("edge_pipe"))

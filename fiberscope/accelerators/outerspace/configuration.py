@@ -80,6 +80,7 @@ class Allocation(Configuration):
     - ``static``, ``alpha``: whether each row has a static area, and its size as a multiple of the estimated
       bytes of a row;
     - ``slots``: largest number of nodes in flight in the linker;
+    - ``queue``: addresses of nodes on their way to a processing element;
     - ``links``: ``unit`` for separate units that allocate the spill area and link nodes.
     """
 
@@ -93,8 +94,9 @@ class Allocation(Configuration):
 class FirstLevel(Configuration):
     """Parameters of the caches of a tile: shared in the multiply phase, private in the merge phase.
 
-    ``size``, ``misses`` and ``targets`` are those of all ``banks`` of a tile. ``merge_cache`` and
-    ``merge_misses`` are those of each private cache.
+    ``size``, ``misses`` (in flight) and ``targets`` (requests that wait for misses) are those of all
+    ``banks`` of a tile. ``merge_cache`` and ``merge_misses`` are the size and the misses of each private
+    cache.
     """
 
     size: Bytes = Field(ge=1)
@@ -217,6 +219,7 @@ class OuterSpaceConfiguration(TypedParameters):
     def l0_bank(self) -> FiberCacheSpecification:
         """Return the specification of a bank of a tile's cache in the multiply phase."""
         l0 = self.l0
+        # Rounded up, so that each bank has at least one
         misses, targets = -(-l0.misses // l0.banks), -(-l0.targets // l0.banks)
         return self._cache("l0.size", l0.size, l0.banks, l0.ways, l0.latency, misses, targets)
 
@@ -297,6 +300,7 @@ class OuterSpaceConfiguration(TypedParameters):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        """Check parameters that limit each other, and that every cache consists of whole sets."""
         self.memory.check(self.l0.block)
         if self.tile.merge_pe > self.tile.pe:
             raise ValueError(
@@ -304,6 +308,7 @@ class OuterSpaceConfiguration(TypedParameters):
             )
         if self.tile.count % self.l1.count:
             raise ValueError(f"l1.count is {self.l1.count}; it should divide tile.count, {self.tile.count}")
+        # A block must hold an element of T or Z, and an element its value
         element, value = self.format.element, self.format.value
         if not value <= element <= self.l0.block:
             raise ValueError(
@@ -313,6 +318,8 @@ class OuterSpaceConfiguration(TypedParameters):
         if self.l0.block % value:
             raise ValueError(f"format.value is {value} bytes; it should divide l0.block, {self.l0.block}")
         # A block is stored when all elements that begin in it or lie across its start are in the scratchpad.
+        # All offsets are multiples of ``step``. Most elements are needed if an element lies across each end
+        # of the block, with ``step`` bytes inside, and whole elements fill the rest.
         step = math.gcd(self.l0.block, self.t.node_align, self.t.header, element)
         needed = ((self.l0.block - 2 * step) // element + 2) * element
         if self.pe.scratchpad // 2 < needed:

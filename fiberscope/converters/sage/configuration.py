@@ -53,7 +53,10 @@ class Runs(Configuration):
 
 
 class Host(Configuration):
-    """Parameters of a host that converts in software; ``clock`` is the clock of the array."""
+    """Parameters of a host that converts in software: bandwidth and power.
+
+    ``clock`` is the clock of the array, in whose cycles the time of the host is counted.
+    """
 
     bandwidth: BytesPerSecond = Field(gt=0)
     watts: float = Field(ge=0)
@@ -61,7 +64,7 @@ class Host(Configuration):
 
 
 class Energies(Configuration):
-    """Energy of each action in pJ."""
+    """Energy of each action in pJ; ``dram``, ``sram`` and ``buffer`` are the energies of one word."""
 
     dram: float = Field(ge=0)
     sram: float = Field(ge=0)
@@ -90,12 +93,14 @@ class Energies(Configuration):
 class SageParameters(Configuration):
     """All parameters of SAGE.
 
-    - ``bits``: bits of a value;
-    - ``overlap``: ``full`` if DRAM, conversions and computation overlap completely;
+    - ``bits``: bits of a value: 8, 16 or 32;
+    - ``overlap``: ``full`` if DRAM, conversions and computation overlap completely; with ``none``, only DRAM
+      and the streaming part of conversions overlap;
     - ``output``: whether the output's transfer adds to the transfer of the operands (``with_operands``),
       overlaps with the computation (``with_compute``), or does not count (``none``);
     - ``zero_gating``: whether the array saves the energy of zeros;
-    - ``match_cost``: ``bus`` if matching ids takes a PE no cycles of its own.
+    - ``match_cost``: ``bus`` if matching ids takes a PE no cycles of its own; ``search`` for the cycles in
+      ``array``.
     """
 
     bits: int
@@ -125,11 +130,13 @@ class SageParameters(Configuration):
 
 @cache
 def _shipped() -> SageParameters:
-    return sage_parameters({})
+    return sage_parameters({})  # not None, for which ``sage_parameters`` calls this function
 
 
 def sage_parameters(settings: Mapping[str, object] | None = None, file: Path | None = None) -> SageParameters:
     """Load the parameters: ``settings`` override ``file``, and ``file`` overrides the shipped parameters.
+
+    Without both, every call returns the same instance, which cannot be changed.
 
     Args:
         settings: values by dotted key.

@@ -35,6 +35,8 @@ class Kernel:
     factors: int = 1
 
 
+# Z = A B with a sparse or a dense B; a tensor times a matrix; and a matricized tensor times the Khatri-Rao
+# product of two matrices
 KERNELS = {
     "spgemm": Kernel(2, factor_is_dense=False),
     "spmm": Kernel(2, factor_is_dense=True),
@@ -80,6 +82,7 @@ class Problem:
     @property
     def output_places(self) -> int:
         """Return the number of values of the output, including zeros."""
+        # MTTKRP sums over A's middle rank too, so that only the first rank is left
         rows = self.streamed.shape[0] if self.kernel == "mttkrp" else self.rows
         return rows * self.columns
 
@@ -96,6 +99,8 @@ class Problem:
 
 def problem(kernel: str, a: Statistics, b: Statistics | None = None) -> Problem:
     """Return the problem of a kernel with given operands.
+
+    For MTTKRP, the factor of A's middle rank is dense, and has as many columns as B.
 
     Args:
         kernel: name of the kernel, a key of ``KERNELS``.
@@ -121,6 +126,7 @@ def problem(kernel: str, a: Statistics, b: Statistics | None = None) -> Problem:
 
 
 def _factor(name: str, a: Statistics, rows: int, kind: Kernel) -> Statistics:
+    """Return a factor that the user has not given; see ``problem``."""
     columns = max(1, a.shape[0] // 2)
     if kind.factor_is_dense:
         return _full(name, rows, columns)

@@ -13,6 +13,9 @@ from fiberscope.sim.errors import SimulationError
 class Level:  # C: final
     """The fibers of a level: the coordinates of their elements, and the values if it is the last level.
 
+    ``check_fiber`` checks a reference that arrives in a token. The other methods do not check their
+    arguments.
+
     The position of an element is its index in the arrays. It is also the number of the element's fiber in the
     level below, so that the position serves as the reference to this fiber.
 
@@ -20,8 +23,8 @@ class Level:  # C: final
 
     Args:
         segments: position of the first element of each fiber, then the number of elements; starts with 0.
-        coordinates: coordinates of all elements, increasing within each fiber. The arrays are copied.
-        values: values of all elements; 0.0 by default.
+        coordinates: coordinates of all elements, strictly increasing within each fiber.
+        values: values of all elements; 0.0 by default. All arrays are copied.
 
     The attribute ``fibers`` is the number of fibers.
 
@@ -38,7 +41,7 @@ class Level:  # C: final
             np.zeros(len(self.coordinates)) if values is None else np.array(values, np.float64)
         )
         self.fibers = len(self.segments) - 1
-        self._check_segments()
+        self._check_segments()  # first, since the check of the coordinates indexes by the segments
         self._check_coordinates()
         if len(self.values) != len(self.coordinates):
             raise ValueError(f"{len(self.values)} values for {len(self.coordinates)} coordinates")
@@ -53,7 +56,7 @@ class Level:  # C: final
                 raise ValueError(f"fiber {fiber} ends before it begins")
 
     def _check_coordinates(self) -> None:
-        """Raise ``ValueError`` unless the coordinates of each fiber increase."""
+        """Raise ``ValueError`` unless the coordinates of each fiber increase strictly."""
         for fiber in range(self.fibers):
             for position in range(self.segments[fiber] + 1, self.segments[fiber + 1]):
                 if self.coordinates[position - 1] >= self.coordinates[position]:
@@ -75,7 +78,7 @@ class Level:  # C: final
             )
 
     def begin(self, fiber: int) -> int:  # C: noexcept
-        """Return the position of the first element of a fiber."""
+        """Return the position of the first element of a fiber; ``end(fiber)`` if the fiber is empty."""
         return self.segments[fiber]
 
     def end(self, fiber: int) -> int:  # C: noexcept

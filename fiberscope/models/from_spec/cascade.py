@@ -108,6 +108,7 @@ class Cascade(Problem):
         self, specification: Specification, einsum: Einsum, tensors: Mapping[str, FiberTree]
     ) -> FiberTree:
         """Return the output of an Einsum in the trace, which runs this Einsum alone if it has not run yet."""
+        # The property ``written`` would run the whole trace, only for one Einsum
         if "written" in self.__dict__:
             return self.written[einsum.name]
         alone = replace(specification, einsums=(einsum,), iteration=None)
@@ -131,17 +132,19 @@ class Cascade(Problem):
         tensors, begins = dict(self._trees), round_begins(specification)
         error, overflows, terms, reads = 0.0, 0, 0, 0
         for einsum in specification.einsums:
-            if einsum.name in begins:
+            if einsum.name in begins:  # the first Einsum of a round reads results of the round before
                 tensors |= select_next_inputs(specification, tensors)
             output = answer.outputs.get(einsum.name)
             if output is None:
                 tensors[einsum.output] = self._evaluate(specification, einsum, tensors)
                 continue
             work = Computation(specification, einsum, tensors, rank_shapes(specification, einsum, tensors))
+            # The next Einsums are evaluated on what the machine wrote, so that errors do not add up
             tensors = {**tensors, einsum.output: output}
             output_comparison = verify(work, output, Rounding.estimate(self.precision, 1, 1))
             error = max(error, output_comparison.max_relative_error)
             overflows += output_comparison.overflows
+            # Summed over all Einsums: one tolerance, below, is compared with the largest error
             summed_ranks = set(einsum.ranks) - set(work.equation.output.ranks)
             terms += math.prod(work.shapes[rank] for rank in summed_ranks)
             reads += len(list(accesses(work.equation.expression)))

@@ -28,17 +28,22 @@ Arguments = ParamSpec("Arguments")
 class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var] # its memory may say no channels
     """A mapped machine without its stages and memory: kernel, clocks and parts.
 
+    The package docstring (``fiberscope.models.from_spec``) defines stages, the cut and instances; ``lanes``
+    defines lanes.
+
     Args:
         parameters: the parameters of the machine.
         specification: a complete specification.
-        stages: the stages, in the order in which they run.
+        stages: the stages, in the order in which they run; at least one.
         name: first part of the names of the machine's components.
         parts: replacements of entries of ``PARTS``, by name.
         kernel: kernel that runs the machine; by default a new ``LookaheadKernel``.
 
     Attributes:
-        outer_clock: clock of the blocks before the cut, with ``timing.walk`` times the frequency of the core.
-        lane_clock: clock of the blocks of stages on lanes; the core's clock if no stage has lanes.
+        outer_clock: clock of the blocks before the cut, with ``timing.walk`` times the frequency of the core;
+            the core's clock if the factor is 1.
+        lane_clock: clock of the blocks of stages on lanes, fast enough for the stage with the most lanes; the
+            core's clock if no stage has lanes.
         instances: largest number of instances of a stage.
     """
 
@@ -63,6 +68,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         self.NAME = name  # type: ignore[misc] # it is a machine of its own
         super().__init__(parameters, parts, kernel or LookaheadKernel())
         self.specification, self.value_type = specification, TYPES[value_name(parameters)]
+        # ``super().__init__`` has created the first clock, that of the core.
         walk, core = parameters.timing.walk, self.kernel.clocks[0]
         self.outer_clock = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
         ratio = clock_ratio(max(stage.lanes for stage in stages))
@@ -78,7 +84,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         *arguments: Arguments.args,
         **options: Arguments.kwargs,
     ) -> AnyComponent:
-        """Create a component, as ``add`` does, in a clock other than the first.
+        """Create a component, as ``add`` does, in a given clock.
 
         Args:
             clock: the clock of the component.
@@ -103,6 +109,8 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
     def component(self, name: str) -> Unit:
         """Return the component of the architecture with this name, in a configuration of the stages.
 
+        If the configurations of several stages have the component, that of the first stage is returned.
+
         Raises:
             StopIteration: there is no such component.
         """
@@ -110,6 +118,6 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
 
     def _components(self) -> Iterator[Unit]:
         for stage in self._stages:
-            config = stage.einsums[0].bindings.config
+            config = stage.einsums[0].bindings.config  # empty if no component is bound
             if config:
                 yield from self.specification.configurations[config].components.values()

@@ -67,6 +67,7 @@ def find_fiber_lists(
         return None
     rows, columns = (_scanned_operand(iteration_of(term, loop), loop) for loop in loops[:2])
     shared_iteration = iteration_of(term, loops[-1])
+    # Each loop but the innermost scans one operand, so that there are as many operands as such loops
     if rows is None or columns is None or len(list(operands_in(term))) != len(loops) - 1 or rows is columns:
         return None
     iterations = (
@@ -100,8 +101,10 @@ def _einsum_has_eager_stores(
 
     def is_whole(binding: StorageBinding) -> bool:
         store = components[binding.component]
+        # Memory, other ranks and the output do not matter: only fibers of the three loops are paired
         if store.kind == "DRAM" or binding.rank not in loops or binding.tensor == einsum.output:
             return True
+        # No loop after the cut evicts the data, so that it stays for all pairs of a task
         is_held = binding.evict_on in (None, "root", *stage.outer)
         return binding.style == "eager" and store.kind == "Buffet" and is_shared(store, stage) and is_held
 
@@ -125,11 +128,13 @@ def sum_pairs(blocks: Blocks, term: Term, lists: FiberLists, output: str) -> Non
     for number, (operand, loop) in enumerate(((lists.rows, outer), (lists.columns, inner))):
         inputs[f"ref[{number}]"] = operand.references
         levels |= {f"tensor{number}": operand.access.tensor, f"mode{number}": operand.dimension(loop)}
+        # The rank of the fibers that are intersected, below the rank of rows or columns
         levels[f"below{number}"] = operand.dimension(shared)
     node = blocks.add(FIBER_PAIRS, inputs, index=shared, outer=outer, inner=inner, **levels)
     for number, operand in enumerate((lists.rows, lists.columns)):
         operand.references = Wire(node, f"ref[{number}]")
     columns = Wire(node, "inner")
+    # A pair without a match is marked N, not 0, so that it adds no element to the output
     value = blocks.add_reducer(value_of(blocks, term, lambda _operand: None), columns, "mark")
     points = {"crd[0]": Wire(node, "outer"), "crd[1]": columns, "val": value}
     blocks.add("tasksum", points, tensor=output)

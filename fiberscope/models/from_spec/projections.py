@@ -16,6 +16,9 @@ from fiberscope.workloads.expressions.expression import Index
 class Term:
     """A summand of a coordinate: ``factor * (c // divisor % size)``, where c is the coordinate of a loop.
 
+    Division and remainder select a part of a flattened rank. The coordinate of such a rank is a number whose
+    digits are the coordinates of its parts, that of the first part the highest.
+
     Args:
         factor, divisor: numbers of the formula.
         size: number of the formula; 0 if no remainder is taken.
@@ -37,6 +40,7 @@ class Projection:
     @property
     def plain(self) -> str:
         """The loop whose coordinate this coordinate equals; empty if it must be computed."""
+        # ``Term(loop)`` has the defaults, with which the term is the loop's coordinate itself.
         is_plain = len(self.terms) == 1 and self.constant == 0 and self.terms[0] == Term(self.terms[0].loop)
         return self.terms[0].loop if is_plain else ""
 
@@ -80,7 +84,8 @@ def projection_of(plan: LoopPlan, index: Index) -> Projection:
 
     Args:
         plan: plan with a loop for every rank of the index.
-        index: index of a tensor; its ranks may be parts of flattened ranks.
+        index: index of a tensor; its ranks may be parts of flattened ranks. Without ranks, the result is a
+            constant.
     """
     return Projection(tuple(_term(plan, rank, factor) for rank, factor in index.terms), index.constant)
 
@@ -88,11 +93,13 @@ def projection_of(plan: LoopPlan, index: Index) -> Projection:
 def _term(plan: LoopPlan, rank: str, factor: int) -> Term:
     loop, lowest = plan.loop_of(rank), plan.lowest(rank)
     assert loop is not None, rank
+    # Of the pieces of a partitioned rank, the innermost one has the coordinates of the rank.
     if lowest == loop:
         return Term(loop, factor)
     ranks = plan.flattened[str(plan.holder(lowest))].ranks
     position = ranks.index(lowest)
     divisor = math.prod(plan.shape(lower) for lower in ranks[position + 1 :])
+    # The first part is the highest digit, which the division alone selects.
     return Term(loop, factor, divisor, plan.shape(lowest) if position else 0)
 
 
@@ -105,13 +112,14 @@ def count_of(plan: LoopPlan, loop: str) -> Count | None:
         plan: plan of the Einsum's loops.
         loop: name of the loop.
     """
-    window = find_window(plan, loop)
+    window = find_window(plan, loop)  # depth of the loop over pieces that contain the loop's coordinates
     step = max(1, plan.piece_size(loop))
     if window == NO_WINDOW:
         return Count(plan.shape(loop), step, "", 0) if plan.leader(loop) is None else None
     pieces = plan.loops[window]
     piece = plan.piece_size(pieces)
     outer = find_window(plan, pieces)
+    # A piece that crossed an outer piece would be cut short there, and so have another size.
     fits_outer = outer == NO_WINDOW or plan.piece_size(plan.loops[outer]) % max(1, piece) == 0
     return (
         Count(plan.shape(loop), step, pieces, piece) if piece and piece % step == 0 and fits_outer else None
@@ -129,7 +137,9 @@ def lookups_of(plan: LoopPlan, operand: Operand) -> tuple[LookUp, ...]:
     for rank, scanned in find_scanned_ranks(plan, operand).items():
         use, depth = operand.use(rank), find_depth(plan, operand, rank)
         plain = use is None or use.is_plain
+        # The trace scans a rank with an affine index along one rank of the index. Here it is looked up.
         loop = plan.loops[depth] if depth >= 0 else ""
+        # A rank below a look-up in the body of the same loop is looked up too: its fiber is known only there.
         if not (scanned and plain) or any(lookup.loop == loop for lookup in lookups):
             index = Index(((rank, 1),)) if use is None or plain else use.index
             variable = f"{rank}'" if rank in plan.loops else rank

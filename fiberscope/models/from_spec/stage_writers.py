@@ -49,6 +49,7 @@ class StageWriters:
 
     def copy_of(self, chain: Chain, leaf: str) -> int:
         """Return the copy of a chain's shared store that serves an instance; 0 for blocks before the cut."""
+        # Neighbouring instances share a copy
         return self.numbers.get(leaf, 0) * chain.copies // max(1, len(self.numbers))
 
     def writers(self, leaf: str, number: int, node: Node, name: str) -> Iterator[LineWriter | EntryExchange]:
@@ -71,6 +72,8 @@ class StageWriters:
         yield from self._writers(leaf, number, ranks[index : index + 1], ("coord",), f"{name}.coordinates")
         if node["index"] in self.linked[:1]:
             yield from self._exchanges(leaf, f"{name}.heads")
+        # A stop of this rank ends the fiber of an element of the rank above, which is then complete: a node
+        # of a linked list, or the end of a segment. The fiber of the root rank has no such element.
         if index == len(self.linked) > 0:
             kinds = ("payload", "elem")
             yield from self._writers(leaf, number, self.linked[1:], kinds, f"{name}.links", of_stops=True)
@@ -123,6 +126,7 @@ class StageWriters:
                 f"rank {rank} of {output} is a linked list, but several tasks add to an element of {output}; "
                 "use another format, or 'fiberscope model'",
             )
+        # Without rows that stops end (``NEVER``), the number of an entry alone tells the line to read back
         for kinds in (("coord", "elem"), ("payload",)):
             ranks = self.graph.orders[self.graph.einsum.output][-1:]
             prefix = f"{name}.{kinds[0]}s"
@@ -140,6 +144,15 @@ class StageWriters:
         level: int = 0,
         reads_back: bool = False,
     ) -> Iterator[LineWriter]:
+        """Yield a writer for each of these kinds of data of these ranks that moves to memory.
+
+        Args:
+            leaf, number: as of ``writers``.
+            ranks, kinds: ranks of the output, and kinds of entries (``coord``, ``payload`` or ``elem``).
+            name: name of the blocks.
+            of_stops, level: options of ``LineWriter``.
+            reads_back: whether the writers read entries back.
+        """
         output, memory = self.graph.einsum.output, self.memory
         for rank in ranks:
             for kind in kinds:
@@ -154,7 +167,7 @@ class StageWriters:
                     ReadBackWriter if reads_back else LineWriter,
                     name,
                     base,
-                    1,
+                    1,  # bytes of an entry, which ``row`` replaces
                     line_bytes=memory.line,
                     of_stops=of_stops,
                     level=level,
