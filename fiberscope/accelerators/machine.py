@@ -284,7 +284,8 @@ class Accelerator(Generic[AnyConfiguration]):
         named = {"workers": self.worker_families, "limits": self.limits, "channels": channels}
         for field_name, families in named.items():
             for family in families:
-                # Empty: the descriptor names no family, for example no channels
+                # A component of the parent family may replace its units, such as an element in RTL. An empty
+                # name stands for no family.
                 if family and family_or_parent(family, present) not in present:
                     raise ConfigurationError(
                         f"{self.name}: no component is of the kind {family}, which {field_name} names; "

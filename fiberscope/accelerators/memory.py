@@ -85,7 +85,10 @@ class ChannelParameters(Configuration):
 
     @property
     def hertz(self) -> Fraction:
-        """Return the memory clock at which a channel reaches its bandwidth with two transfers per cycle."""
+        """Return the memory clock at which a channel reaches its bandwidth with two transfers per cycle.
+
+        The clock is exact, and need not be a whole number of hertz.
+        """
         return Fraction(self.bandwidth * 8, 2 * self.width)
 
     @property
@@ -113,12 +116,13 @@ class MemoryParameters(ChannelParameters):
         Raises:
             ValueError: if no channel can be built; the message names the parameter.
         """
+        # A line must not lie in two channels
         if self.interleave % request_bytes:
             raise ValueError(
                 f"memory.interleave is {self.interleave} bytes; it should be a multiple of a "
                 f"{request_bytes}-byte line"
             )
-        if self.model == "dram":
+        if self.model == "dram":  # the simple model serves requests of any size
             try:
                 self.dram(request_bytes)
             except ValueError as error:

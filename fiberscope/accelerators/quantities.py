@@ -140,6 +140,7 @@ def plain_number(value: object) -> object:
     return value
 
 
+# Types of parameters: integers in base units, which JSON has as texts with a unit
 Bytes = Annotated[int, BeforeValidator(SIZE.parse), PlainSerializer(SIZE.text, when_used="json")]
 Hertz = Annotated[int, BeforeValidator(FREQUENCY.parse), PlainSerializer(FREQUENCY.text, when_used="json")]
 BytesPerSecond = Annotated[

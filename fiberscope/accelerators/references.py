@@ -82,6 +82,7 @@ def compile_expression(text: str, make_error: ErrorFactory) -> list[str]:
 
 
 def _postfix(expression: Expression) -> Iterator[str]:
+    """Yield the words of an expression, each operator after its two operands."""
     from fiberscope.workloads.expressions.expression import Number, Operation, Scalar  # noqa: PLC0415
 
     # A sum or product may have many operands: a + b + c becomes a, b, +, c, +

@@ -107,6 +107,11 @@ class _Reader:
     values: dict[Path, tuple[int, int, bool]]
 
     def mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, object]:
+        """Return a mapping as plain data, and record the positions of its keys.
+
+        Raises:
+            ConfigurationError: if the mapping has a key twice.
+        """
         entries: dict[str, object] = {}
         for key_node, value_node in node.value:
             # A list or a mapping as a key has no text that could name it in a path

@@ -108,7 +108,7 @@ def _table() -> dict[tuple[str, str], tuple[str, ...]]:
 
 
 def _flat(lines: Iterable[str | list[str]]) -> Iterator[str]:
-    """Yield the lines, with nested lists of lines flattened."""
+    """Yield the lines, with lists of lines flattened; such a list is shared by several recipes in YAML."""
     for line in lines:
         yield from [line] if isinstance(line, str) else line
 

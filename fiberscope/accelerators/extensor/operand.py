@@ -54,9 +54,8 @@ class TiledOperand:  # C: final
     """An operand as the last-level buffer and the processing elements see it.
 
     All coordinates are those of the matrix, not relative to a tile. The coordinate of a microtile is that of
-    its first row or column, a multiple of its side. Entries i and i + 1 of ``tile_rows``,
-    ``row_microtiles``, ``microtile_fibers`` and ``fiber_elements`` bound the parts of tile, row, microtile
-    or fiber i.
+    its first row or column, a multiple of its side. Entries i and i + 1 of ``tile_rows``, ``row_microtiles``,
+    ``microtile_fibers`` and ``fiber_elements`` bound the parts of tile, row, microtile or fiber i.
 
     Args:
         tree: tree from ``tiled_a`` or ``tiled_b``.

@@ -283,6 +283,7 @@ class ExTensorSampler:
         return estimate_run(measured.cycles, totals[measured.windows], measured.windows, totals)
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
+        """Return the result of the sampled run, from the measurements and the estimate of its last round."""
         machine = measured.machine
         traffic = self._traffic()
         answer = machine.result()
@@ -305,6 +306,7 @@ class ExTensorSampler:
         )
 
     def _operations(self) -> dict[str, int]:
+        """Return the operations of the whole run, which the functional pass counts exactly."""
         work = self.work
         multiply = int(work.multiply.sum())
         return {

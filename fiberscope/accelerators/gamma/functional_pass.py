@@ -137,6 +137,7 @@ class FunctionalPass:
         }
 
     def _run_cache(self, saved_rows: Sequence[int]) -> tuple[FunctionalRun, dict[int, CacheState]]:
+        """Run as ``run_cache``, without a look at shared results; ``saved_rows`` are in ascending order."""
         parameters = self.parameters
         specification = parameters.fibercache.specification()
         sizes, pe = parameters.sizes, parameters.pe

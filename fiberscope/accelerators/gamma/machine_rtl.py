@@ -56,13 +56,15 @@ def composition(kernel: SeatKernel) -> Composition:
     """Return the module, composed of the parts in the kernel, with outputs for the events of its elements.
 
     Raises:
-        ValueError: if the machine may leave Z in the FiberCache, or stores A as values alone.
+        ValueError: if the machine may leave Z in the FiberCache, stores A as values alone, or has a part that
+            no RTL matches; the error lists all reasons.
     """
     machine, refusals = machine_of(kernel), Refusals()
     if machine.parameters.scheduler.output != "memory":
         refusals.add("machine: nobody reads Z in the FiberCache; set scheduler.output=memory")
     if machine.a_sizes != machine.parameters.sizes:
         refusals.add("machine: lines of A are read as compressed rows; set format.dense=none")
+    # Events inside the module as status outputs: whether a token moves at a port, or a field of the token
     taps: dict[str, tuple[str, ...]] = {}
     status: dict[str, str] = {}
     for i, name in enumerate(elements_of(kernel)):
@@ -92,7 +94,7 @@ def machine_of(kernel: SeatKernel) -> Gamma:
 def loads(kernel: SeatKernel) -> Iterator[Token]:
     """Return the contents of the module's memories, as tokens that fill them."""
     scheduler = kernel.seats["scheduler"]
-    parameters = matching(machine_of(kernel), 0)
+    parameters = matching(machine_of(kernel), 0)  # all elements are equal but for their number
     return scheduler_rtl.loads(
         *scheduler.arguments,
         **scheduler.options,
@@ -198,7 +200,7 @@ class GammaAdapter(ElementAdapter):
         fill(self._backend, self.interface, {LOAD: loads(kernel)})
 
     def served_payloads(self, stream: Stream, token: Token) -> dict[str, int]:
-        """Return the contents of the line of memory that a reply carries."""
+        """Return the contents of the line of memory that a reply carries; 0 for a line without contents."""
         return {stream.wire(LINE): self.lines.get(token.reference, 0)}
 
     def observe(self, moved: Mapping[str, Any]) -> None:

@@ -225,6 +225,7 @@ class GammaSampler:
         return estimate_run(cycles, work, measured.windows, totals, residuals)
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
+        """Return the result of the sampled run, from the measurements and the estimate of its last round."""
         ratio = self._correction(measured).ratio
         traffic = self._traffic(ratio)
         answer, precision = measured.machine.result(), measured.machine.value_type
@@ -249,6 +250,7 @@ class GammaSampler:
         )
 
     def _operations(self) -> dict[str, int]:
+        """Return the operations of the whole run, which the functional pass counts exactly."""
         merged, outputs = int(self.work.merged.sum()), int(self.work.outputs.sum())
         lengths = np.diff(np.asarray(self.work.b.pointers))
         multiplies = int(lengths[np.asarray(self.work.a.coordinates)].sum())
@@ -268,6 +270,7 @@ class GammaSampler:
         """
         counted = self.work.traffic(self.run)
         streamed = counted["A"].read_bytes + counted["Z"].write_bytes
+        # The ratio corrects all bytes together. A and Z stay as counted, so that the cache moves the rest.
         cached = max(0.0, ratio * self.totals[:, 1].sum() - streamed)
         return self.work.traffic(self.run, cached / max(1, self.run.cache.traffic_lines()))
 

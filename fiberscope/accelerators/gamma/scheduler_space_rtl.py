@@ -240,7 +240,7 @@ class _Inputs:
             pyrtl.select(flag, begin, row)
             for flag, begin, (_source, row, _scale) in zip(self.flags, begins, self._lanes, strict=True)
         ]
-        # Only partial fibers: the prefetcher finds the end of a row of B
+        # Of use for partial fibers only: the prefetcher finds the end of a row of B
         ends = [(begin + length)[:INDEX_BITS] for begin, length in zip(begins, lengths, strict=True)]
         sources, _rows, scales = zip(*self._lanes, strict=True)
         words = zip(INPUT_FIELDS, (sources, firsts, ends, scales), strict=True)

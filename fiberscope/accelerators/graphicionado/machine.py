@@ -144,6 +144,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             raise ConfigurationError(
                 "value is integer, but ranks are fractions; use float32, float64 or bfloat16"
             )
+        # A function with a name has a version for each type; a function of the user has none
         functions = (program.process_edge, program.reduce, program.apply)
         if kind.floats and not all(isinstance(function, str) for function in functions):
             raise ConfigurationError(
@@ -202,6 +203,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             connect(bitmap, "found[0]", stream.order, "found", **depth)
 
     def _add_control(self) -> None:
+        """Add the control, and connect it to the streams and to the recorders of touched vertices."""
         connect = self.kernel.connect
         self.control = self.add(Control, "control", self.streams, self._schedule())
         for i, stream in enumerate(self.streams):

@@ -250,6 +250,7 @@ class OuterSpaceConfiguration(TypedParameters):
         Raises:
             ValueError: if the size is not a multiple of a set in every bank.
         """
+        # The first level's block is the line of all caches
         sets, rest = divmod(size, banks * ways * self.l0.block)
         if sets == 0 or rest:
             unit = banks * ways * self.l0.block

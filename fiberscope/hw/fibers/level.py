@@ -107,6 +107,7 @@ class Level:  # C: final
         Returns:
             The position; ``high`` if all coordinates are lower.
         """
+        # All coordinates before ``low`` are lower, and none from ``high`` on is
         while low < high:
             middle = (low + high) // 2  # C: long
             if self.coordinates[middle] < coordinate:

@@ -73,6 +73,7 @@ class Cascade(Problem):
             ConfigurationError, WorkloadError, InputError: for the reasons of ``fiberscope.model``.
         """
         parameters = {f"{SECTION}{name}": value for name, value in self.parameters.model_dump().items()}
+        # Operands by name are those of the specification itself, to which no problem applies
         if self.in_order:
             prepared = prepare(
                 self.specification, *self.operands.values(), settings={**settings, **parameters}
@@ -108,7 +109,7 @@ class Cascade(Problem):
         self, specification: Specification, einsum: Einsum, tensors: Mapping[str, FiberTree]
     ) -> FiberTree:
         """Return the output of an Einsum in the trace, which runs this Einsum alone if it has not run yet."""
-        # The property ``written`` would run the whole trace, only for one Einsum
+        # The property ``written`` would run the whole trace for the sake of one Einsum
         if "written" in self.__dict__:
             return self.written[einsum.name]
         alone = replace(specification, einsums=(einsum,), iteration=None)

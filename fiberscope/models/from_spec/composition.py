@@ -66,11 +66,13 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         kernel: Kernel | None,
     ) -> None:
         self.NAME = name  # type: ignore[misc] # it is a machine of its own
+        # A lookahead kernel computes chains of blocks ahead of the clock, with the same outcome
         super().__init__(parameters, parts, kernel or LookaheadKernel())
         self.specification, self.value_type = specification, TYPES[value_name(parameters)]
         # ``super().__init__`` has created the first clock, that of the core.
         walk, core = parameters.timing.walk, self.kernel.clocks[0]
         self.outer_clock = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
+        # One clock for all stages with lanes: the stage with the most lanes needs the most ticks a cycle
         ratio = clock_ratio(max(stage.lanes for stage in stages))
         self.lane_clock = self.kernel.clock("lanes", core.hertz * ratio) if ratio > 1 else core
         self._stages = stages

@@ -91,6 +91,7 @@ def projection_of(plan: LoopPlan, index: Index) -> Projection:
 
 
 def _term(plan: LoopPlan, rank: str, factor: int) -> Term:
+    """Return ``factor`` times the coordinate of a rank, which has a loop or is a part of a flattened rank."""
     loop, lowest = plan.loop_of(rank), plan.lowest(rank)
     assert loop is not None, rank
     # Of the pieces of a partitioned rank, the innermost one has the coordinates of the rank.

@@ -97,6 +97,7 @@ class StageWriters:
         chain = self.chains.get((output, self.linked[0], "payload"))
         if chain is None:
             return
+        # The array has a head for every coordinate of the rank, whether or not its list gets a node
         rows, entries = memory.rows(chain), self.graph.plan.shape(self.linked[0])
         array = (output, "", self.graph.orders[output], self.linked[0], "payload", 1)
         exchange = memory.machine.add_at(
@@ -117,7 +118,8 @@ class StageWriters:
         The other arguments are those of ``writers``, with ``name`` as the prefix of the blocks' names.
 
         Raises:
-            ConfigurationError: the output is stored in linked lists.
+            ConfigurationError: the output is stored in linked lists. The iterator raises the error at its
+                first step.
         """
         if self.linked:
             output, rank = self.graph.einsum.output, self.linked[-1]
