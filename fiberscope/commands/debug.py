@@ -68,8 +68,9 @@ def debug(
     from fiberscope.run.find_machine import specification_of
 
     factors, tensors = operands_of(options.take_symbols(specification_of(accelerator), operands))
+    # Not strict: ``build_request`` refuses more than two operands.
     options.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
-    lines = script_lines(script)
+    lines = script_lines(script)  # a script that cannot be read is an error before the machine is built
     arguments = {"settings": options.entries(), "config": options.config, "exact": options.exact}
     limit = None if snapshot_memory is None else SIZE.read(snapshot_memory, "--snapshot-memory")
     run = build_request(accelerator, factors, tensors, **arguments)
@@ -85,6 +86,7 @@ def script_lines(script: Path | None) -> list[str] | None:
     Raises:
         InputError: the script cannot be read.
     """
+    # The constant is the path ``-``, which names standard input where a file is read.
     return None if script is None or script == STANDARD_OUTPUT else read_text(script).splitlines()
 
 
@@ -104,8 +106,11 @@ def run_session(session: Session, json: Path | None, script: Path | None, lines:
 
     Args:
         json: the file of the report, if any; ``-`` prints it.
-        script: the script as the user named it, for errors; None for typed commands.
+        script: the script as the user named it, for errors; None without a script.
         lines: the lines of the script; None for standard input, which may be a terminal.
+
+    A prompt, which continues after errors, needs a terminal and no script. In a script, also ``--script -``
+    at a terminal, the first error ends the session.
 
     Raises:
         InputError: a line of a script is invalid, or the report cannot be written.
@@ -125,6 +130,7 @@ def run_session(session: Session, json: Path | None, script: Path | None, lines:
         )
     if json is None:
         return 0
+    # If the run has failed, the context itself delivers the report of the error.
     with report_delivery(json, quiet=True) as deliver:
         report = session.report()
     deliver(report)
@@ -198,7 +204,7 @@ def _read_lines(session: Session) -> Iterator[str]:
         from fiberscope.run.debug.interpreter import completions
 
         class NameCompleter(Completer):
-            """Completes commands and the names of this machine."""
+            """A completer of commands and of the names of this machine."""
 
             names = session.names()
 
@@ -212,7 +218,7 @@ def _read_lines(session: Session) -> Iterator[str]:
     while True:
         try:
             yield ask(f"{session.cycle:,}> ")
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # Ctrl-C discards the line
             continue
-        except EOFError:
+        except EOFError:  # Ctrl-D ends the session
             return

@@ -71,7 +71,8 @@ def graph_of(
         operands: operands by name, whose statistics determine the order ``auto``.
 
     Raises:
-        InputError: the expression cannot be compiled, or options of expressions are given for a file.
+        InputError: the expression cannot be compiled, the order is ``auto`` without operands, or options of
+            expressions are given for a file. The file itself is not read.
     """
     path = file_of_graph(source)
     if path is None:
@@ -109,14 +110,19 @@ def choose_formats(
 ) -> tuple[list[str] | None, str]:
     """Return formats and the loop order; ``auto`` becomes the order with the fewest estimated cycles.
 
+    With ``auto``, an operand whose format names no order of levels gets the order of the chosen loops. With
+    any other order, both arguments are returned as they are.
+
     Args:
+        expression: the expression, read only for ``auto``.
         formats: texts of ``--format``.
         order: loops from the outermost on, separated by commas, or ``auto``; empty for the formats' order.
         operands: operands by name, for ``auto``.
         split: text of ``--split``, for ``auto``.
 
     Raises:
-        InputError: the order is ``auto``, without operands.
+        InputError: the order is ``auto``, without operands or without an order that can be estimated.
+        WorkloadError: the order is ``auto``, and an operand cannot be loaded.
     """
     if order != AUTO:
         return formats, order
@@ -126,6 +132,7 @@ def choose_formats(
     from fiberscope.models.graphs.compiler.schedule import parse_splits
 
     splits = parse_splits(split) if split else {}
+    # Candidates are sorted by estimated cycles.
     best = candidates_of_text(expression, formats or [], operands, splits)[0]
     return best.format_texts, ",".join(best.order)
 
@@ -145,7 +152,7 @@ def compile_graph(
 
     Args:
         formats: texts of ``--format``; None for dense tensors.
-        order: text of ``--order``, but not ``auto``.
+        order: text of ``--order``, but not ``auto``; empty for the order that the formats require.
         reorder, factor, optimise, split, parallelize: values of the options of these names.
 
     Raises:

@@ -99,12 +99,16 @@ def _dram_specification(
 
 
 def _read_requests(trace: Path) -> list[Request]:
-    """Return the requests of a trace file; each fault is an ``InputError``."""
+    """Return the requests of a trace file.
+
+    Raises:
+        InputError: the file cannot be read, has an invalid line, or has no requests.
+    """
     from fiberscope.hw.dram.trace_file import read_trace
 
     try:
         requests = read_trace(trace)
-    except OSError as error:
+    except OSError as error:  # a damaged .gz is one without ``strerror``
         raise InputError(f"{trace}: cannot be read: {error.strerror or error}") from error
     except (EOFError, zlib.error) as error:
         raise InputError(f"{trace}: cannot be read: {error}") from error
@@ -142,7 +146,8 @@ def _cells(result: ReplayResult) -> tuple[str, ...]:
 def _total(results: Sequence[ReplayResult]) -> ReplayResult:
     """Return the sums over all channels, with the mean latency of all reads.
 
-    The bandwidth is over the time until the last channel has ended.
+    The bandwidth is over the time until the last channel has ended. The statistics, completions and commands
+    stay those of the first channel; the table does not show them.
     """
     last = max(result.last_completion_cycle for result in results)
     reads = sum(result.reads for result in results)

@@ -110,7 +110,7 @@ def results(
     hides_table = not {csv, json, files.plot, files.archive} <= {None} or latex == STANDARD_OUTPUT
     order = sort or (["version", "source"] if sources else [])
     if csv is not None or json is not None:
-        selection = columns or "* EXCLUDE (report)"
+        selection = columns or "* EXCLUDE (report)"  # the JSON of a whole report would be in every row
         _write_rows(store.table(sql or _query(selection, where, order), all_sources=all_rows), csv, json)
     if latex is not None or not hides_table:
         selection = ", ".join([*([SOURCES] if sources else []), columns or _default_columns(store, all_rows)])
@@ -197,6 +197,7 @@ def _print_source_count(store: Store) -> None:
 
 def _default_columns(store: Store, all_sources: bool) -> str:
     """Return the default columns: machine, workload, parameters and the most important results."""
+    # Quoted, since the name of a parameter may be a word of SQL.
     parameters = [f'"{name}"' for name in store.parameters()]
     interval = [*INTERVAL, SAMPLING] if _count_estimates(store, all_sources) else []
     first, last = ("machine", WORKLOAD), ("traffic_bytes", "wall_seconds", "reason")
@@ -218,7 +219,10 @@ def _as_csv(rows: pa.Table) -> str:
 
 
 def _as_json(value: object) -> object:
-    """Convert a value to JSON: non-finite numbers become null, DuckDB's decimals become numbers."""
+    """Convert a value to JSON: non-finite numbers become null, DuckDB's decimals become numbers.
+
+    Keys of a mapping become text. JSON has no infinity and no NaN.
+    """
     if isinstance(value, dict):
         return {str(key): _as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -285,6 +289,7 @@ def _show_table(result_table: pa.Table, markdown: bool) -> None:
         return
     rows = result_table.slice(0, MAX_ROWS)
     texts = ("string", "bool")
+    # Cycles with a half-width are text (``_with_spreads``), but are aligned as numbers.
     numbers = [field.name for field in result_table.schema if field.type not in texts or field.name == CYCLES]
     table = ruled_table(*result_table.column_names, numbers=numbers)
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
@@ -304,7 +309,7 @@ def _with_spreads(rows: pa.Table) -> pa.Table:
 
     from fiberscope.accelerators.sampling import Sample
 
-    if not {CYCLES, *INTERVAL} <= set(rows.column_names):
+    if not {CYCLES, *INTERVAL} <= set(rows.column_names):  # no estimates, or columns that the user chose
         return rows
     columns = (rows[name].to_pylist() for name in (CYCLES, *INTERVAL))
     texts = [_with_spread(*values) for values in zip(*columns, strict=True)]
@@ -316,6 +321,7 @@ def _with_spreads(rows: pa.Table) -> pa.Table:
 
 
 def _with_spread(cycles: int | None, low: int | None, high: int | None) -> str:
+    """Return cycles with their relative half-width; alone if the run was not sampled."""
     from fiberscope.results.report.estimates import format_half_width, relative_half_width
 
     if cycles is None or low is None or high is None:

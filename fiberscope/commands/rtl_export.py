@@ -36,7 +36,7 @@ def export_block(
         settings: its parameters, each as ``name=value``.
         output: the folder.
         ports: the kind of ports: ``plain``, ``registered``, ``checked`` or ``axis``.
-        status: whether the module has status outputs.
+        status: whether the module has status outputs; without effect for ``axis``, which has none.
         period: clock period in ns; None for the default.
         formal: whether to write formal properties.
         sram_wrappers: whether each synchronous memory becomes a module in a separate file.
@@ -57,6 +57,7 @@ def export_block(
     with input_errors():
         text, wrappers = _wrap_text(rtl_block, partial(kinds[ports], parameters), sram_wrappers)
     check_readme(output)
+    # First, as it refuses ports without formal properties before any file is written.
     sections = write_formal(rtl_block, parameters, output, ports, status=status) if formal else {}
     write_verilog(rtl_block, text, output)
     _write_wrappers(wrappers, output)
@@ -108,13 +109,17 @@ def _logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict
     from fiberscope.hw.rtl.kit.registered import registered
     from fiberscope.rtl.handover.export import twin_sections
 
+    # All kinds but plain ports have registered outputs; only AXI4-Stream has other names of wires.
     logic = block if ports == "plain" else registered(block)
     names = axis_names(logic.interface(parameters)) if ports == "axis" else {}
     return twin_sections(logic.twin(parameters, status=False), names)
 
 
 def _bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Testbench | None:
-    """Return the test bench of a block with these ports; None without stimulus for its parameters."""
+    """Return the test bench of a block with these ports; None without stimulus for its parameters.
+
+    The bench is also omitted if the RTL and the event model differ on the stimulus.
+    """
     from fiberscope.hw.rtl.kit.axis import axis_bits
     from fiberscope.rtl.handover.recording import DifferentRunError, has_stimulus, record
     from fiberscope.rtl.handover.testbench import make_testbench
@@ -131,7 +136,7 @@ def _bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Te
 
 
 def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parameters], str]]:
-    """Return the Verilog writers of a block by kind of ports."""
+    """Return the Verilog writers of a block by kind of ports; ``axis`` ignores ``status``."""
     from fiberscope.hw.rtl.kit.axis import axis
     from fiberscope.hw.rtl.kit.checks import checked
     from fiberscope.hw.rtl.kit.registered import registered

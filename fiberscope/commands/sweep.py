@@ -111,7 +111,7 @@ class ExecutorOptions(Options):
         return ExecutorChoice(self.scheduler, self.slurm, self.pbs, self.workers)
 
     def parts_by_name(self) -> dict[str, str]:
-        """Return the user's components as texts, by the name of the part."""
+        """Return the user's components as texts ``module:attribute``, by the name of the part."""
         from fiberscope.accelerators.user_parts import split_parts
 
         return {name: f"{module}:{attribute}" for name, (module, attribute) in split_parts(self.part).items()}
@@ -166,9 +166,10 @@ def _study(options: Mapping[str, Any], parsed: Mapping[str, object]) -> Study:
     from fiberscope.explore.sweeps.sweep import merge_study
 
     keys = {name: options[name] for name in ("command", "timeout", "memory")}
-    keys["exact"] = options["exact"] or None
+    keys["exact"] = options["exact"] or None  # without --exact, a study file may still ask for it
     keys |= {"config": options["config"] and str(options["config"]), "store": options["store"]}
     keys |= {"grid": _grid(options["grid"] or []), **parsed}
+    # An option that is not given must not override the key of a study file.
     return merge_study(
         options["swept"],
         options["workloads"] or [],

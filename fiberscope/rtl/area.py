@@ -38,7 +38,8 @@ def show_area(
         liberty: a cell library, by its file or a known name; None counts generic gates.
 
     Raises:
-        InputError: Yosys or the library is missing, or the file cannot be written or is the library.
+        InputError: Yosys or the library is missing, Yosys does not accept a block, or the file cannot be
+            written or is the library.
     """
     check_outputs({"the areas": output}, {"the library of cells": None if liberty is None else Path(liberty)})
     try:
@@ -86,7 +87,7 @@ def _with_progress(selection: Sequence[tuple[RtlBlock, Parameters]]) -> Iterator
 
 def _varying_parameters(blocks: Sequence[_MeasuredBlock]) -> list[str]:
     """Return the parameters in which the rows of a block differ; none if the rows are of several blocks."""
-    if len({block.name for block, _parameters, _area in blocks}) > 1:
+    if len({block.name for block, _parameters, _area in blocks}) > 1:  # their parameters have other names
         return []
     rows = [asdict(parameters) for _block, parameters, _area in blocks]
     return [name for name in rows[0] if len({row[name] for row in rows}) > 1]
@@ -99,7 +100,7 @@ def _common_parameters(blocks: Sequence[_MeasuredBlock]) -> list[str]:
         f"{block.name}: {' '.join(f'{k}={v}' for k, v in asdict(parameters).items() if k not in varying)}"
         for block, parameters, _area in blocks
     ]
-    return list(dict.fromkeys(lines))
+    return list(dict.fromkeys(lines))  # the rows of a block have the same line
 
 
 def _table(blocks: Sequence[_MeasuredBlock]) -> Table:
@@ -114,6 +115,7 @@ def _table(blocks: Sequence[_MeasuredBlock]) -> Table:
     if isinstance(blocks[0][-1], Cells):
         srams = [_sram_numbers(_macros(block, parameters)) for block, parameters, _area in blocks]
         if any(srams):
+            # Every row needs the columns, blank for a block without SRAM.
             numbers = [row | (sram or _NO_SRAM) for row, sram in zip(numbers, srams, strict=True)]
     for name in numbers[0]:
         table.add_column(name, justify="right", overflow="fold")  # digits are never truncated
@@ -145,6 +147,7 @@ def _macros(block: RtlBlock, parameters: Parameters) -> list[Macro]:
 
 def _sram_numbers(macros: Sequence[Macro]) -> dict[str, str]:
     """Return the SRAM columns of a row: the total area, and the longest access time."""
+    # An estimate is of the size in bytes and the bits of an access.
     estimates = [estimate(macro.size / 8, macro.width) for macro in macros]
     if not estimates:
         return {}

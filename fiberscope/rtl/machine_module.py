@@ -103,6 +103,7 @@ def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
     def stop_composing(_name: str, kernel: SeatKernel) -> Adapter:
         raise _CompositionFound(kernel, _compose(module, kernel))
 
+    # The kernel calls the function in ``build``, when all parts and channels are known.
     try:
         _make(request, SeatKernel(MODULE, stop_composing), parts=_seats(request))
     except _CompositionFound as composed:
@@ -111,7 +112,7 @@ def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
 
 
 def _make(request: CosimRequest, kernel: Kernel, **options: object) -> tuple[Machine, Problem]:
-    """Return the machine in a kernel, and its problem."""
+    """Return the machine in a kernel, and its problem, whose answer is checked in the machine's precision."""
     accelerator = find_cosim_machine(request.accelerator)
     configured, maker = configure(accelerator, None, parse_settings(request.settings))
     problem = maker.load(request.a, request.b, exact=False, progress=ignore_progress)
@@ -152,6 +153,8 @@ def export(request: CosimRequest, folder: Path, period: float | None = None) -> 
     Raises:
         InputError: see ``compose_parts``; or the product is wrong, the bench does not support the machine, or
             the folder cannot be written to or has a README of other origin.
+        ConfigurationError, WorkloadError: see ``compose_parts``.
+        DeadlockError: the machine deadlocks on the operands.
     """
     check_readme(folder)  # before the machine is composed and run, which takes long
     kernel, composition = compose_parts(request)
@@ -174,7 +177,7 @@ def export(request: CosimRequest, folder: Path, period: float | None = None) -> 
             f"{name}_axi",
             f"the accelerator {request.accelerator} without its memory, which is behind ports of AXI4",
             texts[f"{name}.v"],
-            period or float(10**9 / kernel.clocks[0].hertz),
+            period or float(10**9 / kernel.clocks[0].hertz),  # in ns, of the machine's own clock
             dict(setting.split("=", 1) for setting in request.settings),
             twin_sections(
                 build(module.interface(), lambda streams: flat(module, streams)), axi_names(module)
@@ -234,6 +237,10 @@ def run_verilated(
         recorder: wraps the backend of the module, whose inner wires it then sees; None for none.
         request: the run.
         progress: called with the progress of the run.
+
+    Raises:
+        HdlError: Verilator does not accept the module.
+        InputError, FailedRunError: the folder cannot be written to; or see ``run_with``.
     """
     modules: list[VerilatedModule] = []
 
@@ -277,6 +284,7 @@ def _sources(
     if not request.sources:
         return write_sources(top | {f"{composition.module}.v": verilog(composition)}, folder), interface
     user_sources, written_files = tuple(map(Path, request.sources)), write_sources(top, folder)
+    # The harness connects the ports of the interface by name, so the user's module must have them.
     check_ports(interface, find_simulator(simulator).ports(user_sources, interface.module, folder))
     return (*user_sources, *written_files), interface
 
@@ -318,6 +326,7 @@ def _simulate(
         kernel = SeatKernel(f"{accelerator.name}.{MODULE}", make, sleep=not request.is_in_lock_step)
         return cast(Machine, accelerator.models[EVENT](*arguments, kernel=kernel, **options))
 
+    # The module is the only worker. Stages and limits name components that are inside the module.
     as_module = replace(
         accelerator, models={**accelerator.models, EVENT: model}, workers=MODULE, stages=(), limits=()
     )

@@ -73,7 +73,7 @@ class Row:
         return self.clock + self.toggling + self.sram + self.array
 
     def __add__(self, other: Row) -> Row:
-        """Add the numbers of two rows."""
+        """Add the numbers of two rows; the family is that of the first row."""
         sums = (getattr(self, field.name) + getattr(other, field.name) for field in fields(self)[1:])
         return Row(self.family, *sums)
 
@@ -147,8 +147,9 @@ def measure_machine(
         progress: called with the current step.
 
     Raises:
-        InputError: a tool or the library is missing, there is no such module, or see ``cosimulate``.
-        FailedRunError: the module differs from the event model.
+        InputError: the simulator records no toggles, a tool or the library is missing, there is no such
+            module, or see ``cosimulate``.
+        FailedRunError: the run failed, or the module differs from the event model.
         DifferentNetlistError: the netlist differs from the RTL.
     """
     accelerator = find(order.accelerator)
@@ -163,6 +164,7 @@ def measure_machine(
         netlists = {name: part.netlist for part in clocked_parts for name in part.instances}
 
         def recorder(_module: object, backend: Backend) -> Backend:
+            # The run creates the backend; its recording is read after the run.
             recordings.append(RecordingBackend(backend, netlists))
             return recordings[-1]
 
@@ -193,7 +195,10 @@ def _by_family(rows: Iterable[Row]) -> list[Row]:
 def _equal_parts(
     kernel: SeatKernel, composition: Composition, cells: Path, progress: Progress
 ) -> list[EqualParts]:
-    """Return the parts of the module, each mapped once. Channels between parts are a family."""
+    """Return the parts of the module, each mapped once. Channels between parts are a family.
+
+    Instances are equal parts if they have the same family, block and parameters.
+    """
     instances: dict[tuple[str, Part], list[str]] = {}
     for instance in composition.instances():
         channel = instance.part.block is OF_STREAM
@@ -233,6 +238,8 @@ def measure_row(equal_parts: EqualParts, recording: RecordingBackend, cells: Pat
         cells: the cell library.
         node: the technology to which energies are scaled.
     """
+    # Energies and accesses are means over the cycles of all instances. Times the number of instances, they
+    # are sums over the instances in one cycle of the machine.
     activity = _combine(map(recording.activity, equal_parts.instances))
     power, count = sta.power_of(equal_parts.netlist, activity, cells), len(equal_parts.instances)
     scale = count * energy_factor(LIBRARY_NM, LIBRARY_VOLTS, node.technology, node.voltage)
@@ -240,7 +247,7 @@ def measure_row(equal_parts: EqualParts, recording: RecordingBackend, cells: Pat
     synchronous = {macro.name for macro in srams(equal_parts.part.block.twin(equal_parts.part.parameters))}
     accesses_pj = {True: 0.0, False: 0.0}
     for (name, entries, bits, event), number in memory_accesses(equal_parts.netlist, activity).items():
-        sram = estimate(entries * bits / 8, bits)
+        sram = estimate(entries * bits / 8, bits)  # of the size in bytes and the bits of an access
         access_pj = sram.read_pj if event == "read" else sram.write_pj
         accesses_pj[name in synchronous] += memory_scale * number * access_pj / activity.cycles
     toggling = power.run_pj - power.idle_pj
@@ -274,6 +281,7 @@ def power_document(power: MachinePower) -> dict[str, Any]:
 
 def machine_power_report(power: MachinePower) -> Iterator[str | Table]:
     """Yield the lines and tables of the power report."""
+    # Energy in pJ per cycle, times the clock in GHz, is power in mW.
     total, gigahertz = reduce(add, power.rows).picojoules, power.hertz / 1e9
     run = f"{power.report.accelerator} on {power.report.workload.name}: {power.cycles:,} cycles"
     yield f"{run}, every register of the cells as in the RTL"
@@ -285,6 +293,7 @@ def machine_power_report(power: MachinePower) -> Iterator[str | Table]:
     yield "Accesses to SRAM, and writes to arrays, are estimated for 45 nm; reads of arrays are in no number."
     if power.without:
         yield f"Without {', '.join(power.without)}: no register, without which OpenSTA knows no activity."
+    # Both sums cover only the families that costs.yaml prices, so that they can be compared.
     energies = {row: cost_pj for row in power.rows if (cost_pj := power.by_costs(row.family)) is not None}
     if energies:
         measured = power.cycles * sum(row.picojoules for row in energies) / 1000
@@ -308,6 +317,7 @@ def _table(power: MachinePower) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False, show_footer=True
     )
+    # The sum has the family of the first row, whose name and energy by costs.yaml would be wrong here.
     totals = _numbers(reduce(add, power.rows), power) | {"part": "in all", "costs.yaml\nnJ": ""}
     for name, number in totals.items():
         table.add_column(name, number, justify="left" if name == "part" else "right", overflow="fold")

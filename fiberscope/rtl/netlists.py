@@ -51,6 +51,7 @@ def parse_call(call: str, machine: str = "") -> Module:
     Raises:
         InputError: there is no such block, or a parameter is invalid.
     """
+    # A call is ``NAME`` or ``NAME(KEY=VALUE, KEY=VALUE)``.
     name, _, arguments_text = call.removesuffix(")").partition("(")
     block = measured_units(machine).get(name) or find_block(name)
     with input_errors():
@@ -69,7 +70,7 @@ def describe_module(block: RtlBlock, parameters: Parameters) -> Module:
 
 
 def _parameter_text(value: object) -> object:
-    """Return a parameter as in a call; for a stream, the bits of each field."""
+    """Return a parameter as in a call; for a stream, the bits of each field in all lanes."""
     if isinstance(value, Stream):
         return "+".join(f"{name}:{len(value.ports) * bits}" for name, bits in value.widths.items())
     return value
@@ -99,7 +100,7 @@ def update_table(
         require()
         name = _library_name(liberty)
         for module in modules:
-            key = module.call, name
+            key = module.call, name  # a table has one row for each block with parameters and library
             previous = [rows[key] for rows in (user_netlists, shipped_netlists) if key in rows]
             netlists.append(_measure(module, name, liberty, previous, notify))
             if netlists[-1] != shipped_netlists.get(key):
@@ -111,7 +112,13 @@ def update_table(
 
 
 def _library_name(liberty: Path) -> str:
-    """Return the name of a library of ``LIBRARIES``, whose technology is known."""
+    """Return the name of a library of ``LIBRARIES``, whose technology is known.
+
+    The digest of the content decides, as a file may have any name.
+
+    Raises:
+        InputError: the library is not in ``LIBRARIES``.
+    """
     digest = hashlib.sha256(liberty.read_bytes()).hexdigest()
     names = [name for name, entry in LIBRARIES.items() if entry.digest == digest]
     if not names:
@@ -124,6 +131,10 @@ def _library_name(liberty: Path) -> str:
 def _measure(
     module: Module, name: str, cells: Path, previous: Iterable[Netlist], notify: Callable[[str], None]
 ) -> Netlist:
+    """Return the first of the previous netlists that is up to date; measure the module if none is.
+
+    A netlist is up to date if the Verilog, the content of the library and the version of Yosys are the same.
+    """
     call, block, parameters = module.call, module.block, module.parameters
     verilog = block.verilog(parameters)
     digest = hashlib.sha256(verilog.encode() + cells.read_bytes()).hexdigest()

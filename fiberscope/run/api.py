@@ -68,7 +68,7 @@ def simulate(
         accelerator: a name, ``spec:NAME`` or a YAML file for a specification's machine, or a descriptor.
         a, b, tensors: scipy matrices, workloads, names or paths: in order (b is a by default), or by name.
         settings, parameters, config: ``{"pe.count": 64}``; ``pe__count=64``; a YAML file or report as base.
-        exact, cycle_limit, histograms: refuse surrogates; end in this cycle; record channel occupancy.
+        exact, cycle_limit, histograms: refuse surrogates; end in this cycle, incomplete; record occupancy.
         waveform, memory_trace, timeline: files for a VCD waveform, memory requests and component states.
         parts, checked: user blocks by names of ``Accelerator.parts``; check requests against their tensors.
         values_only, chain: accept a missing entry for a zero; run products in order, ``Y = A X; Z = Y W``.
@@ -127,7 +127,7 @@ def _run_resolved(
         InputError: ``values_only`` for a chain; else the errors of ``simulate``.
     """
     request = options.request
-    assert request is not None
+    assert request is not None  # simulate has set it
     with progress_callback(progress) as report:
         options = replace(options, report_progress=report)
         if resolved.chain is None:
@@ -150,7 +150,8 @@ def _find_machine(
 ) -> tuple[Accelerator[Any], dict[str, object]]:
     """Return the machine, and its operands by name, none for operands in order.
 
-    Operands that are keywords are removed from ``parameters``, which then contains only settings.
+    Operands that are keywords, such as ``A`` or ``A_MK``, are removed from ``parameters``, which then has
+    only settings.
 
     Raises:
         InputError: there is no such machine; operands are given both in order and by name, or not at all; or
@@ -161,7 +162,7 @@ def _find_machine(
     operand_names |= {
         name for problem in accelerator.solves for name in parameters if split_ranks(name, problem.ranks)[1]
     }
-    if chain is not None:
+    if chain is not None:  # its operands have the names of the chain, not of the machine's problem
         operand_names = set(Chain.parse(chain).operands)
     named = {**tensors, **{name: parameters.pop(name) for name in operand_names & parameters.keys()}}
     if (a is None) == (not named):
@@ -169,6 +170,7 @@ def _find_machine(
         raise InputError(f"{accelerator.name}: {advice}")
     if chain is not None and a is not None:
         raise InputError(f"{accelerator.name}: a chain has operands by name, as in A=a")
+    # Sorted, as the order of a set of names differs between processes.
     return accelerator, dict(sorted(named.items()))
 
 
@@ -234,6 +236,7 @@ def _check_operands(
         f"the matrix {name}": file_of(operand) if isinstance(operand, str | Path) else None
         for name, operand in operands.items()
     }
+    # Standard input can be read only once.
     if list(inputs.values()).count(Path(STANDARD_INPUT)) > 1:
         raise InputError("-: standard input can be A or B, not both")
     outputs = {"the memory trace": options.recorders.memory_trace}

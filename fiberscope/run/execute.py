@@ -76,7 +76,8 @@ def execute(
         source: provenance of the sources, for the report.
 
     Raises:
-        InputError, ConfigurationError: the machine cannot be built for this problem.
+        InputError, ConfigurationError: the machine cannot be built for this problem, or not recorded.
+        BuildError: the machine is wired incorrectly.
         DeadlockedRunError, VerificationError, MisplacedRequestsError: the machine failed; the most severe
             error is raised, with the report as ``report``.
         UnwrittenFileError: the machine was correct, but a recorded file could not be written.
@@ -89,7 +90,7 @@ def execute(
     simulation_seconds = time.perf_counter() - simulation_start
     run, answer = _compare_answer(problem, model, recorded.run, options.report_progress)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
-    if model.parameters != configured:
+    if model.parameters != configured:  # tiles may have been chosen for the operands
         prices = prices_of(accelerator, model.parameters)
     inputs = collect.RunInputs(options.fidelity, options.parts, source, prices)
     report = collect.report(accelerator, problem, model, run, answer, timing, watch, inputs)
@@ -109,11 +110,11 @@ def execute(
 def _simulate(model: Model, options: RunOptions) -> tuple[RecordedRun, Watch | None]:
     """Run a machine with its recorders; an estimate is complete at once, without samples over time."""
     if options.fidelity != EVENT:
-        estimate = cast(Estimate, model)
+        estimate = cast(Estimate, model)  # without a kernel: its base ticks are its cycles
         run = Run(True, "done", estimate.cycles, estimate.cycles, estimate.seconds)
         return RecordedRun(run, None, None), None
     machine = cast(Machine, model)
-    if options.histograms:
+    if options.histograms:  # a lookahead model leaves inner channels empty, so they would count no tokens
         remove_lookahead(machine.kernel)
     watch = Watch(machine, histograms=options.histograms)
     limits = options.recorders, options.cycle_limit, options.report_progress
@@ -151,12 +152,13 @@ def build_model(
         problem.values_only = options.values_only
         if options.fidelity == EVENT:
             _build_kernel(accelerator, cast(Machine, model))
-    except BuildError:
+    except BuildError:  # a SimulationError too, but a fault of the wiring, not of the input
         raise
     except ConfigurationError as error:
         surrogates = [operand.name for operand in problem.operands.values() if operand.source == "surrogate"]
         if not surrogates:
             raise
+        # A surrogate is a generated matrix, so a parameter that fits the real matrix may fail here.
         names = " and ".join(surrogates)
         raise ConfigurationError(f"{error} ({names}: a surrogate, the real matrix may do)") from error
     except SimulationError as error:

@@ -1,4 +1,8 @@
-"""SAGE's ranking of the format pairs that a class of accelerators supports."""
+"""SAGE's ranking of the format pairs that a class of accelerators supports.
+
+Each operand has an MCF (memory compression format) and an ACF (algorithm compression format, with which the
+array computes). A *pair* is a choice of both formats for both operands.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class FormatRanking:
 
     @property
     def best(self) -> Prediction:
-        """Return the prediction with the lowest energy-delay product."""
+        """Return the prediction with the lowest energy-delay product; of equal ones, the lowest energy."""
         return self.predictions[0]
 
     @property
@@ -84,6 +88,10 @@ class FormatRanking:
         return "".join(table.html() for table in self.tables())
 
     def _pair_table(self, top: int) -> Table:
+        """Return a row for each of the first ``top`` pairs; ``EDP`` is relative to the best pair.
+
+        The columns of DRAM, conversion and computing do not add up to ``Cycles``, since some parts overlap.
+        """
         operands = (self.problem.streamed, self.problem.held)
         shapes = [" x ".join(f"{size:,}" for size in operand.shape) for operand in operands]
         density = [f"{operand.density:.3g}" for operand in operands]
@@ -128,20 +136,24 @@ def sage(
 
     Args:
         a, b: files, names, ``expected:shape=...,density=...``, or arrays of numpy and scipy. B defaults to a
-            matrix with as many rows as A's last rank, and half as many columns as A's first rank.
-        kernel: ``spgemm``, ``spmm``, ``spttm`` or ``mttkrp``; determined by A's number of ranks by default.
+            matrix with as many rows as A's last rank, and half as many columns as A's first rank. For
+            ``spgemm`` it has the density of A; otherwise it is dense.
+        kernel: ``spgemm`` or ``spmm`` for a matrix A, the first by default; ``spttm`` or ``mttkrp`` for a
+            tensor of three ranks, the first by default.
         system: the class of accelerators that limits the choice.
-        mcf_a, mcf_b: fixed formats in memory.
+        mcf_a, mcf_b: fixed formats in memory; None for any format.
         settings, config: parameters of the predictor by dotted key, and a YAML file that they override.
 
     Raises:
-        ConfigurationError, WorkloadError: a parameter, an operand, a kernel or a format is invalid.
+        ConfigurationError, WorkloadError: a parameter, an operand, a kernel or a format is invalid, or no
+            pair is left.
     """
     parameters = sage_parameters(settings or {}, None if config is None else Path(config))
     first = operand(a, "A")
     kernel_name = kernel or ("spgemm" if len(first.shape) == 2 else "spttm")
     kernel_problem = problem(kernel_name, first, None if b is None else operand(b, "B"))
     limits = system_called(system)
+    # None means that the class supports every choice.
     supported = limits.choices() or all_choices(kernel_problem)
     candidates = [choice for choice in supported if _is_requested(choice, kernel_problem, mcf_a, mcf_b)]
     predictions = rank(kernel_problem, parameters, candidates, limits.converter)
@@ -149,6 +161,11 @@ def sage(
 
 
 def _is_requested(choice: Choice, kernel_problem: Problem, mcf_a: str | None, mcf_b: str | None) -> bool:
+    """Return whether a choice has the fixed formats in memory.
+
+    Raises:
+        WorkloadError: the kernel has no such format for the operand, in any choice.
+    """
     for required, formats in zip((mcf_a, mcf_b), kernel_problem.mcfs, strict=True):
         if required is not None and required not in formats:
             raise WorkloadError(

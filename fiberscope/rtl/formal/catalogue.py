@@ -54,8 +54,8 @@ class FormalSpecification:
     """Claims of a block beside the contract of its ports.
 
     Args:
-        settings: default parameters of a proof, as ``name=value`` separated by blanks; empty for the
-            smallest.
+        settings: default parameters of a proof, as ``name=value`` separated by blanks. Parameters that they
+            omit have the defaults of the block. If they are empty, each number is the least valid one.
         add: adds the claims of the block; None for none.
     """
 
@@ -121,6 +121,7 @@ def small_parameters(block: RtlBlock, settings: list[str]) -> Parameters:
     """
     specification = SPECIFICATIONS.get(block.name, FormalSpecification())
     numbers = asdict(least(block.parameters)).items()
+    # A setting of the user goes before the default of the same name, which is dropped below.
     small = specification.settings.split() or [f"{name}={number}" for name, number in numbers]
     changed = {setting.partition("=")[0] for setting in settings}
     defaults = [setting for setting in small if setting.partition("=")[0] not in changed]
@@ -143,6 +144,7 @@ def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN, *, statu
     """
     if ports not in (PLAIN, REGISTERED):
         raise ValueError(f"--ports {ports}: claims exist for the ports {PLAIN} and {REGISTERED}")
+    # Claims of SPECIFICATIONS may compare inputs and outputs of one cycle, which a channel would delay.
     if ports == REGISTERED:
         return formal_kit(registered(block), parameters, _add_registered, status)
     return formal_kit(block, parameters, partial(_add_plain, block, parameters), status)

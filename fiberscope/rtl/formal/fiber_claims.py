@@ -24,8 +24,8 @@ def add_bump_allocator(parameters: BumpAllocatorParameters, properties: Properti
     requests, grants = properties.stream("requests"), properties.stream("grants")
     begin, size = parameters.begin, parameters.end - parameters.begin
     length, address = requests.fields["coordinate"], grants.fields["coordinate"]
-    granted = pyrtl.Register(parameters.end.bit_length() or 1, "granted")
-    new_total = granted + length
+    granted = pyrtl.Register(parameters.end.bit_length() or 1, "granted")  # addresses granted so far
+    new_total = granted + length  # one bit wider than its operands: it cannot wrap
     is_granted = grants.fire & ~grants.fields["control"]
     granted.next <<= pyrtl.select(is_granted, new_total[: len(granted)], granted)
     properties.claim("a_grant_a_request", requests.fire == grants.fire)
@@ -41,13 +41,17 @@ def add_bump_allocator(parameters: BumpAllocatorParameters, properties: Properti
     is_watched = is_granted & (watched >= address) & (watched < address + length)
     is_owned.next <<= is_owned | is_watched
     properties.claim("no_address_twice", ~(is_owned & is_watched))
+    # The induction needs this claim and the next one: without them it starts from states never reached.
     properties.claim("owned_is_below", watched < begin + granted, when=is_owned)
     properties.claim("granted", (properties.inner("given") == granted) & (granted <= size))
     properties.cover("is_full", granted == size)
 
 
 def add_page_allocator(parameters: PageAllocatorParameters, properties: Properties) -> None:
-    """Claim that each request gets the next page, in the order of ports within a cycle."""
+    """Claim that each request gets the next page, in the order of ports within a cycle.
+
+    The numbers of pages begin with ``first`` and wrap at ``page_bits`` bits.
+    """
     granted = pyrtl.Register(parameters.page_bits, "granted")
     next_page = (granted + parameters.first)[: parameters.page_bits]
     page_number = next_page
@@ -85,19 +89,25 @@ def add_node_writer(parameters: NodeWriterParameters, properties: Properties) ->
     is_in_row = nodes.fire & (nodes.fields["coordinate"] == row)
     has_last.next <<= has_last | is_in_row
     last_node.next <<= pyrtl.select(is_in_row, nodes.fields["reference"], last_node)
+    # A link has one bit more than an address, so that -1 is no address.
     no_node = pyrtl.Const(-1, bits + 1, signed=True)
     previous.next <<= pyrtl.select(
         is_in_row, pyrtl.select(has_last, last_node.zero_extended(bits + 1), no_node), previous
     )
     is_linked = has_node & (stored["coordinate"] == row)
     properties.claim("linked", headers.fields["reference"] == previous, when=is_linked)
+    # The number of lists need not be a power of two; the memory always has a word for each number.
     linked = pyrtl.mux(row, *properties.inner("linked"), default=pyrtl.Const(0, 1))
     head = pyrtl.mux(row, *properties.memory_words("heads"))
     properties.claim("heads", (linked == has_last) & implies(has_last, head == last_node))
 
 
 def add_accumulator(parameters: AccumulatorParameters, properties: Properties) -> None:
-    """Claim that adjacent products of equal coordinates leave as their sum, and stops after the last sum."""
+    """Claim that adjacent products of equal coordinates leave as their sum, and stops after the last sum.
+
+    The last sum of a fiber and its stop leave in the same cycle, the stop at ``sums_behind``. The stop of an
+    empty fiber leaves at ``sums``.
+    """
     products, sums, late_stops = (properties.stream(name) for name in ("products", "sums", "sums_behind"))
     stop, value = products.fields["control"], products.fields["value"]
     bits = parameters.sum_bits
@@ -129,6 +139,7 @@ def add_two_finger(_parameters: TwoFingerParameters, properties: Properties) -> 
     a, b, match_a, match_b = (properties.stream(name) for name in ("a", "b", "matches_a", "matches_b"))
     stops = [stream.fields["control"] for stream in (a, b)]
     valid, ready = a.valid & b.valid, match_a.ready & match_b.ready
+    # Each is used only where its own head is no stop, so a stop of the other input is larger.
     a_less = stops[1] | (a.fields["coordinate"] < b.fields["coordinate"])
     b_less = stops[0] | (b.fields["coordinate"] < a.fields["coordinate"])
     equal = (stops[0] & stops[1]) | (

@@ -36,7 +36,7 @@ class RepeatedReference:
 
     def __init__(self, source: StreamWires, is_taken: Signal, is_ended: Signal) -> None:
         self.is_held = pyrtl.Register(1, "has")
-        is_new = is_taken & ~self.is_held
+        is_new = is_taken & ~self.is_held  # what is taken while a reference is held is an absorbed stop
         self.is_held.next <<= (self.is_held | is_new) & ~is_ended
         self.stored = {
             name: pyrtl.Register(len(wire), f"taken_{name}") for name, wire in source.fields.items()
@@ -67,7 +67,7 @@ def add_repeater(_parameters: RepeaterParameters, properties: Properties) -> Non
     source, signal, sink = (properties.stream(prefix) for prefix in ("in_ref", "in_repsig", "out_ref_0"))
     asked, out_kind, next_kind = (end.fields["control"] for end in (signal, sink, source))
     answer = signal.fire & (asked != EMPTY)  # which is no signal
-    debt = pyrtl.Register(2, "debt")
+    debt = pyrtl.Register(2, "debt")  # 0 or 1; the second bit shows 2, and -1 as 3
     debt.next <<= (debt + answer - sink.fire)[:2]
     is_owed = debt != 0
     head = RepeatedReference(source, source.fire & ~is_owed, answer & (asked != DATA))
@@ -75,6 +75,8 @@ def add_repeater(_parameters: RepeaterParameters, properties: Properties) -> Non
     repeated_kind = pyrtl.select(head.kind == DATA, pyrtl.Const(DATA, 2), pyrtl.Const(EMPTY, 2))
     due_kind = pyrtl.select(is_owed, pyrtl.Const(STOP, 2), pyrtl.select(asked == DATA, repeated_kind, asked))
     is_empty, absorbed = (~is_owed & (head.kind == STOP), source.fire & (next_kind == STOP))
+    # A stop has the level of the signal's fiber, 0, or one more than the level of a stop of the references:
+    # of the head, for an empty fiber, or of the stop that is absorbed.
     closed_level = pyrtl.select(
         is_empty, _next_level(head.payload), pyrtl.select(absorbed, _next_level(source.fields["payload"]), 0)
     )
@@ -139,6 +141,7 @@ class JoinerPorts:
         claims = []
         for selected, crd, ref, out in zip(is_selected, self.crds, self.refs, self.out_refs, strict=True):
             kind, out_kind = ref.fields["control"], out.fields["control"]
+            # Only the level of a stop's payload has a meaning; N and done are compared by kind alone.
             is_level = ref.fields["payload"][:LEVEL_BITS] == out.fields["payload"][:LEVEL_BITS]
             is_same = (out_kind == kind) & implies(
                 kind == DATA, ref.fields["payload"] == out.fields["payload"]
@@ -152,7 +155,7 @@ class JoinerPorts:
 
 
 def _order(crd: StreamWires) -> Signal:
-    """Return the order of a head in its fiber; stops and other tokens follow all coordinates."""
+    """Return the order of a head in its fiber; all other tokens are equal, and follow all coordinates."""
     is_control = crd.fields["control"] != DATA
     return pyrtl.concat(is_control, pyrtl.select(is_control, 0, crd.fields["payload"]))
 

@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.twin import bit_range
 from fiberscope.rtl.handover.module_text import module_ports
 from fiberscope.rtl.handover.recording import Recording
 
-RESET_CYCLES = 4
+RESET_CYCLES = 4  # before the first recorded cycle
 CLOCKING = {"clk": ".clk(clk)", "rst": ".rst(rst)", "aclk": ".aclk(clk)", "aresetn": ".aresetn(~rst)"}
 Bits = Mapping[str, int]  # of wires by name
 
@@ -44,9 +44,10 @@ def make_testbench(
     Args:
         name: name of the export.
         module: its top module.
-        text: its Verilog.
+        text: its Verilog. Outputs that the recording lacks, such as status outputs, are not compared.
         recording: the run.
-        convert: converts the bits of streams to the bits of ports with other names.
+        convert: converts the bits of streams to the bits of ports with other names. It must only move or
+            copy bits, as it also converts the masks of compared bits.
     """
     ports = module_ports(text, module)
     data = [port for port in ports if port.name not in CLOCKING]
@@ -66,9 +67,11 @@ def _vectors(
     recording: Recording, inputs: Sequence[Wire], outputs: Sequence[Wire], convert: Callable[[Bits], Bits]
 ) -> Iterator[str]:
     """Yield a line for each cycle: from the lowest bit on, inputs, expected outputs and mask."""
+    # One hexadecimal digit has four bits; the last digit may be incomplete.
     digits = -(-sum(port.width for port in (*inputs, *outputs, *outputs)) // 4)
     for vector in recording.vectors:
         vector_bits = 0
+        # Each step shifts earlier ports up: the mask becomes highest, and the first input lowest.
         for bits, ports in ((vector.compared, outputs), (vector.expected, outputs), (vector.inputs, inputs)):
             wires = convert(bits)
             for port in reversed(ports):
@@ -76,6 +79,7 @@ def _vectors(
         yield f"{vector_bits:0{digits}x}\n"
 
 
+# Registers change by nonblocking assignments, which take effect after the checks at the same rising edge.
 _RUN = """\
     always #0.5 clk = ~clk;
     initial begin
@@ -158,6 +162,7 @@ def _nets(outputs: Sequence[Wire]) -> str:
 def _check(port: Wire, position: int, output_bits: int) -> Iterator[str]:
     """Yield the comparison of an output with its bits in the vector, where the mask is set."""
     expected, mask = (f"vector[{offset} +: {port.width}]" for offset in (position, position + output_bits))
+    # ``!==`` counts an X or Z of a compared bit as an error; ``!=`` would be X, which ``if`` takes as false.
     yield f"            if ((({port.name} ^ {expected}) & {mask}) !== 0) begin"
     yield "                errors = errors + 1;"
     message = f"cycle %0d: {port.name} is %h, not %h"

@@ -38,10 +38,10 @@ class ComponentView:
 
     Args:
         name, kind, clock: instance name, class and clock domain.
-        cycle: the cycle of the component's clock, as for ``since``.
+        cycle: the next cycle to execute, in cycles of the component's clock, as ``since``; 0 without a clock.
         state: the state of the cycle, as in ``wait:ways[2]``.
         since: the first cycle of the current state.
-        peers: the components that the component waits for.
+        peers: the components that the component waits for; empty if it is busy or idle.
         accounts: nonzero cycles so far by state.
         counters: events so far by name.
         signals: values by name; a state is given by its name.
@@ -92,7 +92,7 @@ def component_view(kernel: Kernel, component: Component, time: int) -> Component
         time: the current base tick; all components have executed all earlier ticks.
     """
     clock = component.clock
-    cycle = -(-time // clock.period) if clock else 0
+    cycle = -(-time // clock.period) if clock else 0  # the first cycle that does not begin before ``time``
     wiring = kernel.wiring
     counts = statistics_of(component, wiring, cycle)
     stalls = {f"wait:{port}": cycles for port, cycles in counts.input_stall.items()}
@@ -100,6 +100,7 @@ def component_view(kernel: Kernel, component: Component, time: int) -> Component
     accounts = {"busy": counts.busy, "idle": counts.idle, **stalls}
     names = state_names(component, wiring)
     peers: Sequence[str] = ()
+    # The states from FIRST_STALL on are the stalls of the component, in this order.
     if component.state >= FIRST_STALL:
         peers = wiring.peers(wiring.stalls(component)[component.state - FIRST_STALL])
     return ComponentView(
@@ -130,6 +131,7 @@ def component_view(kernel: Kernel, component: Component, time: int) -> Component
 
 
 def _signals(component: Component) -> dict[str, str]:
+    """Return the signals by name; a value without the name of a state is a number."""
     signals = component.signals()
     return {
         signal.name: signal.states[value] if 0 <= value < len(signal.states) else str(value)

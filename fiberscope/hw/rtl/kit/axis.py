@@ -4,7 +4,8 @@ The outputs are registered (``fiberscope.hw.rtl.kit.registered``), so that ``tva
 ``tready``. The fields of a token are adjacent in ``tdata``, the first field lowest, padded to whole bytes.
 The lanes of a bundle follow each other, lane 0 lowest. If there is a mask, ``tkeep`` has it for each byte; a
 lane is empty unless all its bytes are kept. If a stream has a control field, ``tlast`` is its lowest bit in
-the last lane, so that a fiber with its stop is a packet.
+the last lane, so that a fiber with its stop is a packet. The module ignores ``tlast`` of its inputs, because
+``tdata`` has the control field too.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def axis(block: RtlBlock, parameters: Parameters) -> str:
 
 
 def axis_names(interface: Interface) -> dict[str, str]:
-    """Return the AXI4-Stream port of each wire of a module's streams."""
+    """Return the AXI4-Stream port of each wire of a module's streams; all fields share ``tdata``."""
     names = {part: f"t{part}" for part in ("valid", "ready")} | {MASK: "tkeep"}
     return {
         stream.wire(part): stream.wire(names.get(part, "tdata"))
@@ -47,7 +48,10 @@ def axis_names(interface: Interface) -> dict[str, str]:
 
 
 def axis_bits(interface: Interface, bits: Mapping[str, int]) -> dict[str, int]:
-    """Convert the bits of a module's streams to the bits of AXI4-Stream ports; missing bits are 0."""
+    """Convert the bits of a module's streams to the bits of AXI4-Stream ports; missing bits are 0.
+
+    The result also has ports that the module may lack: ``tkeep`` without a mask, ``tlast`` without control.
+    """
     ports: dict[str, int] = {}
     for stream in interface.streams:
         size, lanes = _lane_bytes(stream), range(len(stream.ports))
@@ -55,6 +59,7 @@ def axis_bits(interface: Interface, bits: Mapping[str, int]) -> dict[str, int]:
         for lane in lanes:
             for field, low, width in _places(stream, lane):
                 data |= (bits.get(stream.wire(field), 0) >> lane * width & (1 << width) - 1) << low
+            # A mask bit becomes a bit for each byte of the lane.
             keep |= (bits.get(stream.wire(MASK), 0) >> lane & 1) * ((1 << size) - 1) << lane * size
         last = stream.widths.get("control", 0) * (len(lanes) - 1)
         ports |= {
@@ -114,7 +119,7 @@ def _head(interface: Interface) -> str:
 
 
 def _nets(interface: Interface) -> Iterator[str]:
-    """Yield the assignments of ``tdata`` from the fields of outputs."""
+    """Yield the wires of the fields of outputs, and the assignments of ``tdata``, ``tkeep`` and ``tlast``."""
     for stream in interface.streams:
         if stream.direction == "input":
             continue
@@ -128,6 +133,7 @@ def _nets(interface: Interface) -> Iterator[str]:
             yield f"    assign {stream.prefix}_tkeep = {{{', '.join(kept)}}};"
         if "control" in stream.widths:
             last = stream.widths["control"] * (lanes - 1)
+            # Verilog does not allow an index on a wire of one bit without a range.
             index = f"[{last}]" if stream.widths["control"] * lanes > 1 else ""
             yield f"    assign {stream.prefix}_tlast = {stream.wire('control')}{index};"
 
@@ -152,7 +158,7 @@ def _part(stream: Stream, field: str, lane: int) -> str:
 
 def _core(interface: Interface, module: str) -> str:
     """Return the instance of the module with registered outputs, connected to the ports."""
-    pins = [".clk(aclk)", ".rst(~aresetn)"]
+    pins = [".clk(aclk)", ".rst(~aresetn)"]  # aresetn is active low
     for stream in interface.streams:
         pins += [f".{stream.wire(part)}({stream.prefix}_t{part})" for part in ("valid", "ready")]
         constants = _field_bits(stream) if stream.direction == "input" else {}
@@ -170,6 +176,7 @@ def _field_bits(stream: Stream) -> dict[str, str]:
         for field, low, width in _places(stream, lane):
             parts.setdefault(field, []).append(f"{stream.prefix}_tdata[{low + width - 1}:{low}]")
         if MASK in stream.widths:
+            # The reduction ``&``: a lane counts only if all its bytes are kept.
             kept = f"&{stream.prefix}_tkeep[{size * (lane + 1) - 1}:{size * lane}]"
             parts.setdefault(MASK, []).append(kept)
     return {field: all_[0] if len(all_) == 1 else f"{{{', '.join(all_)}}}" for field, all_ in parts.items()}

@@ -49,7 +49,7 @@ class Backend(Protocol):
         ...
 
     def sample(self) -> Sequence[int]:
-        """Return the bits of these wires, just before the rising edge that ends the last cycle."""
+        """Return the bits of the wires of ``signals``, in its order, just before the last rising edge."""
         ...
 
 
@@ -92,9 +92,10 @@ class BackendObserver:
 class _Simulation:
     """A twin in Python. Inputs are not checked, as words are as wide as their wires.
 
-    A cycle with unchanged inputs and registers is not computed again.
+    A cycle with unchanged inputs, registers and memories is not computed again.
 
     Args:
+        twin: the twin.
         words: bits of its ports; ``words.outputs`` are set in every cycle.
         contents: initial contents of memories; 0 by default.
         held: initial values of registers; by default those after reset.
@@ -120,7 +121,7 @@ class _Simulation:
         }
         exec(compile(source.code, "<step>", "exec"), scope)
         self._step, self._words = scope["step"], words
-        self._inputs: tuple[bytes, Mapping[str, int]] | None = None
+        self._inputs: tuple[bytes, Mapping[str, int]] | None = None  # no inputs: the first cycle is computed
         self._writes: Sequence[tuple[dict[int, int], int, int]] = ()
 
     def step(self, driven: Mapping[str, int]) -> None:
@@ -130,6 +131,7 @@ class _Simulation:
             return
         self._inputs, self.held = inputs, self._following
         self._following, outputs, self.seen, self._writes = self._step(self._words.inputs, self.held, driven)
+        # After the step, so that its reads return the words before this cycle.
         for memory, address, value in self._writes:
             memory[address] = value
         self._words.outputs[:] = array("Q", outputs)
@@ -159,6 +161,7 @@ class PyrtlBackend:
 
     def cycle(self) -> None:
         """Run one clock cycle; see ``Backend``."""
+        # The outputs of models depend only on their state, so they are known before the logic runs.
         self._simulation.step(self._models.driven_bits())
         if self._models.count:
             self._models.clocked(dict(zip(self._seen, self._simulation.seen, strict=True)))
@@ -166,6 +169,7 @@ class PyrtlBackend:
     def idle(self, cycles: int) -> int:
         """Run one cycle, and all cycles if it changed nothing; see ``Backend``."""
         self.cycle()
+        # A model within the twin may act while its inputs are unchanged, so all its cycles are run.
         return cycles if self._simulation.is_still() and not self._models.count else 1
 
     def signals(self) -> Mapping[str, int]:
@@ -174,6 +178,7 @@ class PyrtlBackend:
 
     def sample(self) -> Sequence[int]:
         """See ``Backend``; zeros before the first cycle."""
+        # The wires that models read come first, see ``_seen``.
         return self._simulation.seen[len(self._models.seen) :] or [0] * len(self._shown)
 
 
@@ -185,6 +190,7 @@ def _shown(twin: Twin) -> dict[str, int]:
 
 def _draw_contents(twin: Twin, generator: random.Random) -> dict[pyrtl.MemBlock, dict[int, int]]:
     """Draw random contents for every memory of a twin."""
+    # Sorted, since a set of nets has no fixed order, but a seed must always give the same contents.
     reads = sorted(twin.block.logic_subset("m"), key=lambda net: net.op_param[1].name)
     memories = dict.fromkeys(net.op_param[1] for net in reads)
     return {

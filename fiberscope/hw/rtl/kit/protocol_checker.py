@@ -20,6 +20,7 @@ class Pins:  # C: final
     """The pins of a stream in the words of a module, and the state of the protocol.
 
     Args:
+        stream: the stream, a port or one lane of a port.
         words: bits of the module's ports.
 
     Attributes:
@@ -29,9 +30,11 @@ class Pins:  # C: final
         lanes: the pins of all lanes of the port, this one included.
         is_valid: whether a token is offered in this cycle.
         moves: whether it is taken.
-        is_offered: whether a token was refused in the cycle before and must be offered again.
-        offered: the fields of this token.
-        stops: number of complete fibers so far; without a field ``control``, each token is a fiber.
+        is_offered: whether a token was refused in the cycle before. The token must be offered again, unless
+            ``may_end`` or ``may_change`` is set.
+        offered: the words of the fields of this token; not updated if ``may_change`` is set.
+        stops: number of complete fibers so far, that is, of tokens whose ``control`` is not 0; without a
+            field ``control``, each token is a fiber.
         in_fiber: whether the last token was no stop.
         is_done: whether the token ``done`` has moved.
     """
@@ -104,6 +107,7 @@ class Pins:  # C: final
             wire = self.stream.wire(name)
             for lane in range(len(self.stream.ports)):
                 old, new = (bits[wire] >> width * lane & (1 << width) - 1 for bits in (before, after))
+                # Without a mask, -1 has a bit for every lane: all lanes are compared.
                 if old != new and before.get(mask, -1) >> lane & 1:
                     return f"{wire} changes from {old} to {new}"
         return ""
@@ -172,12 +176,14 @@ class ProtocolChecker:
         inputs = {each.stream.label: each for each in pins if each.stream.direction == "input"}
         followed = {port: inputs[label] for port, label in (fibers_of or {}).items() if label in inputs}
         self._source_of: dict[str, Pins] = followed  # C: dict
+        # Several outputs may follow one input, whose tokens are counted once a cycle.
         self._sources = list({id(each): each for each in followed.values()}.values())
 
     def cycle(self, cycle: int) -> None:
         """Check a cycle that the module has run, whose bits are in the words.
 
         Cycles ascend. A cycle may be left out if the ports are as in the cycle before and no token moves.
+        After the first violation, only the coverage is updated.
         """
         if self.coverage is not None:
             self.coverage.cycle(cycle)
@@ -205,11 +211,13 @@ class ProtocolChecker:
 
     def _broken(self) -> str:
         """Describe the first violation of a rule on cycles, fibers or lanes; empty if there is none."""
+        # All ports are read before a rule is checked: a lane depends on other lanes, an output on its source.
         for each in self._outputs:  # C: Pins
             each.see()
         for each in self._sources:  # C: Pins
             each.see()
         what = self._first_broken()
+        # Only now does the state include this cycle: the rules compare the cycle with the state before it.
         for each in self._outputs:  # C: Pins
             each.is_offered = each.is_valid and not each.may_go()
             if each.is_offered and not each.may_change:
@@ -243,6 +251,7 @@ class ProtocolChecker:
         if pins.is_done:
             return "a token follows the last stop, done"
         source: Pins | None = self._source_of.get(pins.stream.port[0])
+        # This token belongs to the fiber after the complete ones, which the source must have begun.
         if source is not None and pins.ended() >= source.begun():
             begun = f"{source.begun()} fibers have begun at {source.stream.label}"
             return f"a token follows the last stop; {begun}"

@@ -73,6 +73,7 @@ class _Lane(pyrtl.MemBlock):  # type: ignore[misc]  # PyRTL has no types
             name,
             max_read_ports=1,
             max_write_ports=1,
+            # Otherwise PyRTL requires an address from a register. Here the data have the register.
             asynchronous=True,
         )
         self.macro = macro
@@ -119,7 +120,7 @@ class Sram:
 
     def read(self, address: Signal, enable: Signal) -> list[Signal]:
         """Return the lanes of the entry at the last enabled address; to be called once."""
-        if self._is_outside:
+        if self._is_outside:  # inputs of the separate module are outputs of this PyRTL block, and vice versa
             self._drive("read_enable", enable)
             self._drive("read_address", address)
             data: Signal = pyrtl.Input(self.macro.width, self._pin("read_data"))
@@ -151,7 +152,7 @@ class Sram:
             data: for each lane, its new bits.
             enables: for each lane, whether it is written.
         """
-        if self._is_outside:
+        if self._is_outside:  # the bits of lane 0 are lowest, as in ``read``
             self._drive("write_enable", pyrtl.concat_list(list(enables)))
             self._drive("write_address", address)
             self._drive("write_data", pyrtl.concat_list(list(data)))
@@ -183,7 +184,8 @@ class AheadSram:
     """A synchronous memory with data in the cycle of the address, which is announced one cycle earlier.
 
     A word that is written in the cycle of the announcement comes from a bypass register, so that reads behave
-    as in a memory without an output register. Each read port is a memory.
+    as in a memory without an output register. Each read port has a copy of the memory, since a macro has only
+    one read port.
 
     Args:
         name: name of the macros, numbered.
@@ -204,7 +206,7 @@ class AheadSram:
         self._hits = [pyrtl.Register(1, f"{port}_hit") for port in ports]
 
     def announce(self, address: Signal, port: int = 0) -> None:
-        """Announce the address of the next cycle at a read port; to be called once."""
+        """Announce the address of the next cycle at a read port; to be called once for each port."""
         wire = self._announced[port]
         wire <<= address[: len(wire)]
 
@@ -215,14 +217,18 @@ class AheadSram:
     def write(self, address: Signal, word: Signal, enable: Signal) -> None:
         """Write a word at the end of the cycle, if enabled; to be called once."""
         place = address[: len(self._announced[0])]
-        self._written.next <<= word
+        self._written.next <<= word  # in every cycle, as only a hit makes a read use the register
         for sram, announced, hit in zip(self._srams, self._announced, self._hits, strict=True):
             sram.write(place, [word], [enable])
             hit.next <<= enable & (announced == place)
 
 
 def srams(twin: Twin) -> list[Macro]:
-    """Return the macros of a twin, by name."""
+    """Return the macros of a twin, sorted by name.
+
+    Memories that are never read, and memories of a twin built within ``memories_outside``, are not included.
+    """
+    # All lanes of a memory share its macro. Other memories of PyRTL are arrays, which no macro replaces.
     macros = {
         net.op_param[1].macro for net in twin.block.logic_subset("m") if isinstance(net.op_param[1], _Lane)
     }
