@@ -25,7 +25,8 @@ class Phase:
 
     Args:
         name: the name of the phase.
-        computes: its operations.
+        cycles: its cycles, rounded up.
+        computes: its operations that take place, rounded.
         limit: the level or compute unit that determines the cycles.
     """
 
@@ -107,6 +108,7 @@ def _evaluate_phase(name: str, case: Case, *alternatives: Case) -> Phase:
             return _evaluate_phase(name, *alternatives)
         raise
     computes = round(float(evaluation.counts.computes.actual[0]))
+    # the limits are in decreasing order of cycles
     return Phase(name, math.ceil(float(evaluation.cycles[0])), computes, next(iter(find_limits(evaluation))))
 
 
@@ -118,10 +120,12 @@ def _problem_symbols(event: Report, tiles: Mapping[str, int]) -> dict[str, objec
     last.
     """
     kind: dict[str, object] = {"problem.kind": event.problem.kind if event.problem else ""}
+    # the only operand of A times A is both
     a, b = (event.workload.operands[index] for index in (0, -1))
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
         return kind
     (rows, inner), columns = a.shape, b.shape[1]
+    # of one k: that A[i, k] and B[k, j] are both nonzero, if the operands are uniform and independent
     match_probability = a.nonzeros / (rows * inner) * (b.nonzeros / (inner * columns))
 
     def nonzeros(k_share: float) -> float:

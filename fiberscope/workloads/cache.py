@@ -2,7 +2,8 @@
 
 ``FIBERSCOPE_DATA``: folders, separated as in PATH. ``FIBERSCOPE_CACHE``: the cache; by default in the user's
 cache folder. ``FIBERSCOPE_OFFLINE=1``: no downloads. The cache has a folder for each name with the file, its
-sha256, and the sha256 of the download, which later downloads must match.
+sha256, and the sha256 of the download, which later downloads must match. A checksum in the registry takes
+precedence over the sha256 of an earlier download.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def find(name: str) -> Path | None:
     Raises:
         WorkloadError: a folder does not exist, or cannot be read.
     """
+    # by folder first: an earlier folder has priority with any suffix
     candidates = (folder / (name + suffix) for folder in data_folders() for suffix in SUFFIXES)
     try:
         return next((path for path in candidates if path.is_file()), None)
@@ -68,13 +70,17 @@ def find(name: str) -> Path | None:
 
 
 def on_data_path(entry: Entry) -> Path | None:
-    """Return the file of a registered name on the data path."""
+    """Return the first file on the data path with the name or an alias of an entry; None without a file.
+
+    Raises:
+        WorkloadError: see ``find``.
+    """
     files = (find(name) for name in (entry.name, *entry.aliases))
     return next(filter(None, files), None)
 
 
 def shipped_file(entry: Entry) -> Path | None:
-    """Return the file of an entry that ships with Fiberscope."""
+    """Return the file of an entry that ships with Fiberscope; None if there is no such file."""
     file = SHIPPED / f"{entry.name}.mtx.gz"
     return file if file.is_file() else None
 
@@ -95,7 +101,7 @@ def location_of(entry: Entry) -> str:
 
 
 def cached(entry: Entry) -> Path | None:
-    """Return the entry's file in the cache if it exists and its checksum matches."""
+    """Return the entry's file in the cache; None if it is missing or does not match its checksum."""
     file = _cached_path(entry)
     if not is_downloaded(entry) or _checksum_file(file).read_text().strip() != file_digest(file):
         return None
@@ -120,8 +126,9 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
             raise DownloadError("FIBERSCOPE_OFFLINE forbids downloads", location=entry.name)
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.parent / ".lock", timeout=LOCK_SECONDS):
+            # another process may have downloaded the file while this process waited for the lock
             return cached(entry) or _download_into_cache(entry, entry.address, file, progress)
-    except Timeout as error:
+    except Timeout as error:  # a subclass of OSError, hence first
         raise DownloadError(
             "another process has been downloading it for an hour", location=entry.name
         ) from error
@@ -132,6 +139,7 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
 
 def _cached_path(entry: Entry) -> Path:
     file_name = (entry.address or entry.name).rsplit("/", 1)[-1]
+    # an archive has the matrix as NAME.mtx, the only member that is kept
     name = f"{entry.name}.mtx" if file_name.endswith(_ARCHIVES) else file_name
     return cache_folder() / entry.name / name
 
@@ -141,19 +149,25 @@ def _checksum_file(file: Path) -> Path:
 
 
 def _download_into_cache(entry: Entry, address: str, file: Path, progress: Progress | None) -> Path:
+    """Download and unpack the file of an entry; record the sha256 of the download and of the file."""
     archive = file.with_name(address.rsplit("/", 1)[-1])
     record = archive.with_name(archive.name + ".download-sha256")
+    # without a checksum in the registry, later downloads must equal the first
     checksum = entry.checksum or (record.read_text().strip() if record.is_file() else None)
     digest = download(address, archive, checksum, progress)
     if archive != file:
         _unpack(archive, file)
+    # The checksum of the file is last: until it is written, ``is_downloaded`` is false.
     record.write_text(digest + "\n")
     _checksum_file(file).write_text(file_digest(file) + "\n")
     return file
 
 
 def _unpack(archive: Path, file: Path) -> None:
-    """Copy the member with the name of ``file`` out of a .tar.gz; member paths are never used as paths."""
+    """Copy the member with the name of ``file`` out of a .tar.gz, and remove the archive, damaged or not.
+
+    Paths of members are never used as paths of files.
+    """
     partial_file = file.with_name(file.name + ".unpacking")
     try:
         with tarfile.open(archive, "r:gz") as members:
@@ -161,6 +175,7 @@ def _unpack(archive: Path, file: Path) -> None:
                 if member.isfile() and member.name.rsplit("/", 1)[-1] == file.name:
                     check_unpacked(member.size, archive.stat().st_size, archive.name)
                     _copy_member(members, member, partial_file)
+                    # renamed when complete: an interruption leaves no part of a file under the final name
                     os.replace(partial_file, file)
                     return
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:

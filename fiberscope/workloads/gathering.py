@@ -43,7 +43,8 @@ def gather(
         declared: the declared number of entries; None if there is none.
         shape: rows and columns. Indices must fit.
         base: the first index.
-        alternative: the other accepted number of entries, less than ``declared``; None if there is none.
+        alternative: the other accepted number of entries, less than ``declared``, such as the triangle of a
+            symmetric array; None if there is none.
 
     Raises:
         WorkloadError: with the line: an index out of range, a value that is not finite, or a wrong number of
@@ -58,8 +59,10 @@ def gather(
             raise WorkloadError(f"an entry beyond the {declared} declared", location=location, line=extra)
         entries.append(_entries(block, location, shape, base))
         total += count
+        # the last line so far, for the error of a file that ends too early
         line = block.first_line + block.lines - 1
     if declared is not None and total not in (declared, alternative):
+        # the message names the smallest accepted number that the file does not reach
         expected = alternative if alternative is not None and total < alternative else declared
         raise WorkloadError(f"ends after {total} of {expected} entries", location=location, line=line or None)
     return _concatenate(entries)
@@ -94,10 +97,12 @@ def gather_columns(
             check_entries(block, (numbers[:, rank] < 1) | (numbers[:, rank] > size), fault, location)
         tables.append(numbers)
         total += len(numbers)
+        # the last line so far, for the error of a file that ends too early
         line = block.first_line + block.lines - 1
     if total < declared:
         raise WorkloadError(f"ends after {total} of {declared} entries", location=location, line=line or None)
     table = np.concatenate(tables) if tables else np.empty((0, len(shape) + 1))
+    # a table with one column for each rank has no values: each value is 1
     values = table[:, -1].copy() if table.shape[1] > len(shape) else np.ones(len(table))
     return [table[:, rank].astype(np.int64) - 1 for rank in range(len(shape))], values
 
@@ -105,6 +110,7 @@ def gather_columns(
 def _check_values(block: Block, location: str) -> None:
     """Refuse values that a double cannot represent."""
     kind, values = block.grammar.fields[-1], block.numbers[:, -1]
+    # the last field is an index if the lines have no value
     if kind == "index":
         return
     check_entries(block, ~np.isfinite(values), "the value is too large for a double", location)
@@ -117,6 +123,7 @@ def _entries(block: Block, location: str, shape: tuple[int, int], base: int) -> 
     """Return the entries of a block, after a check of their indices and values."""
     numbers = block.numbers
     width = len(block.grammar.fields)
+    # Lines of two fields have no value. Values are copied, so that the table of the block can be freed.
     values = numbers[:, -1].copy() if width != 2 else np.broadcast_to(1.0, len(numbers))
     _check_values(block, location)
     if width == 1:
@@ -126,7 +133,7 @@ def _entries(block: Block, location: str, shape: tuple[int, int], base: int) -> 
         check_entries(
             block, (index < base) | (index > last), f"the {name} is outside {base} to {last}", location
         )
-    rows, cols = ((numbers[:, axis] - base).astype(np.int32) for axis in (0, 1))  # MOST_ROWS fit
+    rows, cols = ((numbers[:, axis] - base).astype(np.int32) for axis in (0, 1))  # MAX_ROWS is 2^28
     return Entries(rows, cols, values)
 
 
@@ -135,8 +142,10 @@ def _rounding_mask(block: Block, values: Values) -> np.ndarray[tuple[int], np.dt
     wrong = np.abs(values) >= MAX_EXACT_INTEGER
     if wrong.any():
         width = len(block.grammar.fields)
+        # without comments, the last of every ``width`` words is the value of the next entry
         value_texts = block.grammar.without_comments(block.text).split()[width - 1 :: width]
         for entry in np.flatnonzero(wrong):
+            # integers of Python are exact: a difference shows that the double is rounded
             wrong[entry] = int(value_texts[entry]) != int(values[entry])
     return wrong
 
@@ -147,6 +156,7 @@ def check_entries(
     """Refuse a block with a wrong entry.
 
     Args:
+        block: the entries.
         wrong: a mask of its wrong entries.
         fault: the description of the error.
         location: name of the file, for errors.

@@ -48,11 +48,12 @@ class Problem(ABC):
 
     Args:
         operands: the operands, in their order.
-        parameters: validated parameters by name.
+        parameters: parameters by name, which ``Parameters`` validates.
         in_order: whether the user gave the operands by position, not by name.
 
     Raises:
         WorkloadError: the kind does not take these operands, or the operands do not match.
+        pydantic.ValidationError: a parameter is unknown or invalid.
     """
 
     kind: ClassVar[str]
@@ -81,9 +82,11 @@ class Problem(ABC):
             raise WorkloadError(
                 f"{self.kind} takes {self._describe_operands()}, and {len(operands)} were given"
             )
+        # not strict: a kind may take fewer operands than it has names, down to ``least``
         self.operands = dict(zip(self.tensors, operands, strict=False))
         self.in_order = in_order
         self.parameters = self.Parameters.model_validate(dict(parameters or {}))
+        # last, because a subclass may use the operands and the parameters
         self.check_operands()
 
     def _describe_operands(self) -> str:
@@ -128,7 +131,10 @@ class Problem(ABC):
         return answer
 
     def outline(self, answer: Any) -> tuple[tuple[int, ...], int] | None:  # noqa: ANN401
-        """Return the shape and the number of nonzeros of an answer; None if the answer is no tensor."""
+        """Return the shape and the number of nonzeros of an answer; None if the answer is no tensor.
+
+        By default the answer is a scipy matrix; a kind with other answers overrides this method.
+        """
         return tuple(int(size) for size in answer.shape), int(answer.nnz)
 
 
@@ -167,6 +173,8 @@ class MatrixProduct(Problem):
 
     def refuse_overflow(self, a: CsrArray, b: CsrArray) -> None:
         """Refuse operands whose products, or sums of products, exceed the largest double.
+
+        Such a sum depends on the order of its terms, so that it has no reference.
 
         Args:
             a, b: A and B in CSR of doubles.

@@ -19,9 +19,10 @@ from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.errors import WorkloadError
 
 _Count = Annotated[int, Field(ge=0)]
-_Size = Annotated[int, Field(ge=1, le=2**28)]
+_Size = Annotated[int, Field(ge=1, le=2**28)]  # as ``canonical.MAX_ROWS``
 _CLASSES_A_DECADE = 10
 # Least degree of each class from the second on; the first class has degree 0.
+# Small degrees repeat after rounding; ``unique`` removes the repetitions.
 LEAST_DEGREES = np.unique(np.rint(10.0 ** (np.arange(9 * _CLASSES_A_DECADE) / _CLASSES_A_DECADE))).astype(
     np.int64
 )
@@ -112,12 +113,15 @@ class Profile(_Row):
         return self
 
     def _check_capacity(self, class_nonzeros: Integers) -> None:
+        """Check that distinct nonzeros fit between any two classes, also with a symmetric pattern."""
         sizes = np.array([class_.nodes for class_ in self.classes], dtype=np.int64)
         diagonal = np.diag([class_.diagonal for class_ in self.classes])
+        # off the diagonal, a class of n nodes has n * n - n positions with itself
         crowded = np.argwhere(class_nonzeros - diagonal > np.outer(sizes, sizes) - np.diag(sizes))
         for row, column in crowded.tolist():
             _require(False, f"nonzeros_between[{row}][{column}] is more than its classes have places for")
         if self.symmetric:
+            # off the diagonal, each nonzero within a class has a mirror image in the same class
             odd = ((class_nonzeros - diagonal).diagonal() % 2).any()
             _require(
                 bool((class_nonzeros == class_nonzeros.T).all()), "symmetric, and nonzeros_between is not"
@@ -145,11 +149,13 @@ def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
         column = column + rows
     nodes = rows if rows == columns else rows + columns
     row_counts, column_counts = (np.bincount(ends, minlength=nodes) for ends in (row, column))
+    # the larger of both degrees determines the class of a node
     kinds = _assign_classes(np.maximum(row_counts, column_counts), first_set=rows)
     count = int(kinds.max()) + 1
     class_nonzeros = np.bincount(kinds[row] * count + kinds[column], minlength=count * count).reshape(
         count, count
     )
+    # all 0 if the matrix is not square, because its columns are numbered after its rows
     diagonal = np.bincount(kinds[row[row == column]], minlength=count)
     classes = [
         NodeClass(
@@ -171,6 +177,7 @@ def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
 
 def _assign_classes(degree: Integers, first_set: int) -> Integers:
     """Return the class of every node, without gaps; nodes from ``first_set`` on have separate classes."""
+    # the number of least degrees that a degree reaches: 0 for degree 0
     kinds = np.searchsorted(LEAST_DEGREES, degree, side="right")
     kinds[first_set:] += len(LEAST_DEGREES) + 1
     dense: Integers = np.unique(kinds, return_inverse=True)[1].astype(np.int64)
@@ -185,6 +192,7 @@ def _group_degrees(rows: Integers, columns: Integers) -> tuple[tuple[int, int, i
 def _is_symmetric(matrix: CsrArray) -> bool:
     transpose = matrix.T.tocsr()
     transpose.sort_indices()
+    # the pattern alone: values may differ
     return all((getattr(matrix, part) == getattr(transpose, part)).all() for part in ("indptr", "indices"))
 
 

@@ -49,7 +49,7 @@ class SparseTensor:
 
     @classmethod
     def from_array(cls, dense: npt.NDArray[Any], location: str) -> SparseTensor:
-        """Return the nonzeros of a dense array of any rank.
+        """Return the nonzeros of a dense array of any rank; of an array without ranks, its value, even if 0.
 
         Args:
             dense: the array.
@@ -59,6 +59,7 @@ class SparseTensor:
             WorkloadError: values are no finite real numbers, or a double cannot represent them, or the shape
                 is empty.
         """
+        # no elements: this checks the type, before the search for nonzeros
         as_doubles(dense.reshape(-1)[:0], location)
         if not dense.size:
             sizes, smallest = " x ".join(map(str, dense.shape)), " x ".join("1" * dense.ndim)
@@ -80,7 +81,8 @@ class SparseTensor:
             values: the value of each entry; zeros stay as entries.
 
         Raises:
-            WorkloadError: a rank without coordinates, or coordinates outside of the shape.
+            WorkloadError: no ranks, a rank without one coordinate for each value, or coordinates outside of
+                the shape.
         """
         columns = [np.asarray(column, dtype=np.int64) for column in coordinates]
         if not columns or {len(column) for column in columns} != {len(values)} or len(columns) != len(shape):
@@ -96,6 +98,7 @@ class SparseTensor:
         """Return the tensor with entries at the same position added."""
         if self.nonzeros == 0:
             return self
+        # Sorted entries at one position are adjacent. ``reduceat`` adds from each start up to the next.
         starts = np.flatnonzero(np.append(True, self._position_changes()))
         if len(starts) == self.nonzeros:
             return self
@@ -119,12 +122,16 @@ class SparseTensor:
 
     @property
     def nonzeros(self) -> int:
-        """Return the number of stored entries."""
+        """Return the number of stored entries, explicit zeros included."""
         return len(self.values)
 
     @property
     def digest(self) -> str:
-        """The sha256 of shape, coordinates and values; for a matrix, or a vector as a column, of its CSR."""
+        """The sha256 of shape, coordinates and values; for a matrix, or a vector as a column, of its CSR.
+
+        Raises:
+            WorkloadError: see ``matrix``; only for one or two ranks.
+        """
         if self.order == 1:
             return self.unfolded(1).digest
         arrays = (self._pointers(), self.coordinates[1]) if self.order == 2 else self.coordinates
@@ -142,6 +149,7 @@ class SparseTensor:
         """
         count_positions(self.shape)
         positions = np.zeros(self.nonzeros, dtype=np.int64)
+        # Horner's rule, with the sizes of the ranks as bases
         for size, column in zip(self.shape, self.coordinates, strict=True):
             positions = positions * size + column
         return positions
@@ -175,6 +183,7 @@ class SparseTensor:
         Raises:
             WorkloadError: see ``positions``.
         """
+        # row-major numbers of both sides keep the order of the entries
         sides = [
             SparseTensor(self.shape[ranks], self.coordinates[ranks], self.values)
             for ranks in (slice(rows), slice(rows, None))
@@ -210,6 +219,7 @@ class SparseTensor:
         Raises:
             WorkloadError: the first rank is too large for the number of entries.
         """
+        # before memory is allocated for the pointers of many empty rows
         check_shape(self.shape[0], self.shape[1], self.nonzeros, None)
         return np.append(0, np.cumsum(np.bincount(self.coordinates[0], minlength=self.shape[0])))
 
@@ -239,7 +249,7 @@ def coordinates_at(shape: Sequence[int], positions: Integers) -> tuple[Integers,
     """Return the coordinates of positions, for each rank: the inverse of ``SparseTensor.positions``.
 
     Args:
-        shape: sizes of the ranks.
+        shape: sizes of the ranks; the first is ignored.
         positions: row-major positions.
     """
     columns: list[Integers] = []

@@ -64,7 +64,8 @@ def read_header(stream: BinaryIO, location: str) -> TensorHeader:
     """Read the lines before the entries and leave the stream after them.
 
     A file has a header if its first line is the number of ranks (ParTI), or ranks and nonzeros (MLIR), and
-    the second line has as many sizes. Two numbers are also an entry of a vector; the third line decides.
+    the second line has as many sizes. Two numbers are also an entry of a vector; the third line decides. A
+    header that declares 0 nonzeros is not recognized.
 
     Raises:
         WorkloadError: there is no entry, or a size of the shape is out of range.
@@ -82,8 +83,10 @@ def read_header(stream: BinaryIO, location: str) -> TensorHeader:
     if len(numbers) == 2:  # two numbers could also be the entry of a vector
         is_header = is_header and len(entry_tokens) == len(size_tokens) + 1
     shape = tuple(_parse_positive(token) for token in size_tokens)
+    # the generator has read three lines
     stream.seek(0)
     if not is_header or not all(shape):
+        # the last token of an entry is its value
         return TensorHeader(len(first_tokens) - 1, first_line)
     if max(shape) > MAX_ROWS:
         raise WorkloadError(f"a size is above {MAX_ROWS}", location=location, line=second_line)
@@ -101,10 +104,12 @@ def _yield_token_lines(stream: BinaryIO, location: str) -> Iterator[tuple[int, l
         if tokens and tokens[0][:1] not in COMMENTS.encode():
             yield number, tokens
         number += 1
+    # the caller takes three lines, also of a shorter file
     while True:
         yield number, []
 
 
 def _parse_positive(token: bytes) -> int:
-    """Return the whole number that a token represents; 0 for any other token."""
+    """Return the whole number that a token represents; 0 for any other token, and above 18 digits."""
+    # 18 digits fit in a 64-bit integer
     return int(token) if token.isdigit() and len(token) < 19 else 0

@@ -38,10 +38,13 @@ def draw_directed_edges(
 ) -> tuple[Integers, Integers]:
     """Draw distinct edges without loops, from a row to a column.
 
+    Degrees and nonzeros between classes are kept, but see ``edge_swaps``: if swaps do not suffice in a dense
+    class, some degrees are off by one.
+
     Args:
         nodes: the classes of the nodes.
-        rows: for each node, the number of nonzeros in its row.
-        columns: for each node, the number of nonzeros in its column.
+        rows: for each node, the number of nonzeros in its row; by class, they sum to ``class_nonzeros``.
+        columns: for each node, the number of nonzeros in its column, likewise.
         rng: source of random numbers.
 
     Returns:
@@ -50,6 +53,8 @@ def draw_directed_edges(
     positions = _draw_positions(nodes.kinds, rows + columns, rng)
     row, columns_class = _assign_stubs(nodes, rows, nodes.class_nonzeros, positions, rng)
     column, rows_class = _assign_stubs(nodes, columns, nodes.class_nonzeros.T, positions, rng)
+    # Both lists are sorted by class of the row, then of the column, so that stubs at the same position
+    # have the same pair of classes. The sort is stable: within a pair, stubs are joined in order of position.
     row = row[np.lexsort((columns_class, nodes.kinds[row]))]
     column = column[np.lexsort((nodes.kinds[column], rows_class))]
     return EdgeRepair(nodes.kinds, (row, column), rng, is_undirected=False).repair()
@@ -59,6 +64,8 @@ def draw_undirected_edges(
     nodes: Nodes, degrees: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
     """Draw distinct edges without loops that have no direction.
+
+    Degrees are kept as in ``draw_directed_edges``. Within a class, the number of nonzeros must be even.
 
     Args:
         nodes: the classes of the nodes.
@@ -86,12 +93,14 @@ def draw_undirected_edges(
 
 def _draw_positions(kinds: Integers, degrees: Integers, rng: np.random.Generator) -> Values:
     """Return the position of each node on the line of its class."""
+    # Nodes of a class follow one another in random order. Each covers as much of the line as its degree.
     order = np.lexsort((rng.random(len(kinds)), kinds))
     ends = np.cumsum(degrees[order])
     totals = np.bincount(kinds, weights=degrees)
     class_starts = np.cumsum(totals) - totals
     positions = np.empty(len(kinds))
     middles = ends - degrees[order] / 2 - class_starts[kinds[order]]
+    # the maximum avoids 0 / 0 in a class without nonzeros
     positions[order] = middles / np.maximum(totals, 1)[kinds[order]]
     return positions
 
@@ -101,10 +110,12 @@ def _assign_stubs(
 ) -> tuple[Integers, Integers]:
     """Return the node of every stub, by class and position, and the partner class of the stub."""
     stubs = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)
+    # a position beyond the ends of the line is harmless, because only the order counts
     stub_positions = positions[stubs] + nodes.locality * rng.standard_normal(len(stubs))
     stubs = stubs[np.lexsort((stub_positions, nodes.kinds[stubs]))]
     counts = class_nonzeros.ravel()
     partners = np.repeat(np.tile(np.arange(len(class_nonzeros), dtype=np.int64), len(class_nonzeros)), counts)
     rank = np.arange(len(partners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    # The k-th of n stubs with one partner class is at (k + random) / n, which mixes partner classes evenly.
     partner_order = (rank + rng.random(len(partners))) / np.repeat(counts, counts)
     return stubs, partners[np.lexsort((partner_order, nodes.kinds[stubs]))]

@@ -32,7 +32,7 @@ class SweepResult:
         store: the store with the rows.
         digests: the digest of each point; equal points share a digest.
         stored_runs: the number of requested runs that the store had before and that were not repeated.
-        statuses: the number of new runs by status.
+        statuses: the number of new runs by status, refused points included.
         other_rows: the number of rows of the same machines from other sources.
     """
 
@@ -44,11 +44,14 @@ class SweepResult:
 
     @property
     def failed(self) -> int:
-        """Return the number of new runs that failed."""
+        """Return the number of new runs that failed or were refused."""
         return sum(self.statuses.values()) - self.statuses.get(DONE, 0)
 
     def failures(self, limit: int) -> list[str]:
-        """Return lines on the first ``limit`` failed points, new or old, and one on the number of others."""
+        """Return lines on the first ``limit`` failed points, and one on the number of others.
+
+        Failures of earlier sweeps and refused points count too. The points are in the order of the store.
+        """
         columns = "machine, workload, settings, status, reason"
         rows = self.store.table(f"SELECT digest, {columns} FROM runs WHERE status <> '{DONE}'").to_pylist()
         failed_rows = [row for row in rows if row["digest"] in set(self.digests)]
@@ -56,13 +59,20 @@ class SweepResult:
         return lines + ([f"and {len(failed_rows) - limit:,} more"] if len(failed_rows) > limit else [])
 
     def surrogates(self) -> list[str]:
-        """Return the surrogate workloads of the points."""
+        """Return the surrogate workloads, sorted; a workload of several different points is repeated."""
         query = f"SELECT digest, workload FROM runs WHERE workload_source = '{SURROGATE}' ORDER BY workload"
         rows = self.store.table(query).to_pylist()
         return [row["workload"] for row in rows if row["digest"] in set(self.digests)]
 
     def frame(self) -> pd.DataFrame:
-        """Return the rows of the points in order, with all columns but the report."""
+        """Return the rows of the points in order, with all columns but the report.
+
+        Equal points have equal rows.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+        """
+        # of all sources: another sweep may have recorded that the sources of these rows have changed
         rows = self.store.frame(all_sources=True).set_index("digest")
         return rows.loc[list(self.digests)].reset_index()
 
@@ -89,7 +99,7 @@ def run_study(
         study: the points and their limits.
         address: the address of the store, which is created after all checks of the points.
         executors: the workers.
-        retry, quiet: run failed points again; show no progress.
+        retry, quiet: run failed points again, and store refused ones anew; show no progress.
         follow: receives the progress.
 
     Raises:
@@ -158,7 +168,7 @@ def run_tasks(
 
 
 def _store_refused(tasks: Iterable[Task], store: Store, progress: Progress) -> None:
-    """Store the rows of refused tasks."""
+    """Store the rows of refused tasks, which do not run, and record their ends in the progress."""
     for task in (task for task in tasks if task.refused):
         outcome = make_outcome(asdict(task), REFUSED, task.row["reason"])
         store.add(task.digest, outcome.content)

@@ -74,14 +74,17 @@ def _batch_jobs(executors: ExecutorChoice) -> Iterator[Client]:
     kind, file = ("SLURMCluster", executors.slurm) if executors.slurm else ("PBSCluster", executors.pbs)
     assert file is not None
     options = _options(file)
+    # our option; all others are arguments of dask_jobqueue's cluster
     jobs = options.pop("jobs", 1)
+    # in the shared folder, because jobs on other computers read the key
     with tempfile.TemporaryDirectory(prefix=".fiberscope-tls-", dir=_shared_folder(options)) as folder:
         try:
             cluster = getattr(_dask_jobqueue(), kind)(**_with_tls(options, folder))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError) as error:  # an unknown or invalid option
             raise InputError(f"{file}: {' '.join(str(error).split())}") from error
         with cluster, Client(cluster) as client:
             cluster.scale(jobs=jobs)
+            # points run as soon as the first job has started
             client.wait_for_workers(1)
             yield client
 
@@ -102,6 +105,7 @@ def _with_tls(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
     scheduler = {"dashboard": False, "dashboard_address": None, **options.get("scheduler_options", {})}
     return {
         **options,
+        # after the user's options, so that a sweep has its own key, folder and scheduler
         "security": Security.temporary(),
         "protocol": "tls://",
         "shared_temp_directory": folder,

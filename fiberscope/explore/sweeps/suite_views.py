@@ -34,11 +34,12 @@ def suite_table(
 
     Args:
         suite: machines and runs.
-        columns: names of ``suite_columns.COLUMNS``.
+        columns: names of ``suite_columns.COLUMNS``, at least one.
         means: names of ``suite_columns.MEANS``.
     """
     scales = {name: choose_format(suite, name) for name in columns}
     heads = [scale.head for scale in scales.values()]
+    # only the first column of a machine has the machine's name
     all_heads = [head for machine in suite.machines for head in (f"{machine}, {heads[0]}", *heads[1:])]
     table = Table(suite_title(suite, columns), ["workload", *all_heads], together=len(columns))
     table.rows += [*_workload_rows(suite, scales), *_mean_rows(suite, scales, means)]
@@ -140,7 +141,8 @@ class Arrangement(NamedTuple):
 def arrange_suite(suite: Suite, columns: Sequence[str], means: Sequence[str]) -> Arrangement:
     """Return the table of a suite for a page, with the machines above their columns.
 
-    A table that is too wide becomes a column for each machine, and a block of rows for each of ``columns``.
+    A table of one of ``columns``, or of more than ``PAGE_COLUMNS`` columns of numbers, has a column for each
+    machine and a block of rows for each of ``columns`` instead.
     The arguments are those of ``suite_table``.
     """
     scales = {name: choose_format(suite, name) for name in columns}
@@ -156,8 +158,10 @@ def _stacked(suite: Suite, scales: dict[str, CellFormat], means: Sequence[str]) 
     """Return a table with a column for each machine, and a block of rows for each column."""
     blocks: list[tuple[str, LatexRows]] = []
     for name, scale in scales.items():
+        # the default caption of a table of speed-ups alone says what its cells are
         title = "" if list(scales) == ["speedup"] else scale.head
         blocks.append((title, _workload_rows(suite, {name: scale})))
+        # a block of its own, so that a rule separates the means from the runs
         blocks.append(("", _mean_rows(suite, {name: scale}, means)))
     return Arrangement(["workload", *suite.machines], blocks)
 
@@ -179,6 +183,7 @@ def evaluation_latex(suite: Suite) -> str:
     for number, table in enumerate(evaluation.tables, start=1):
         caption, arrangement = arrange_table(suite, table)
         tabular = latex_tabular(*arrangement)
+        # the notes are about all tables, and are printed once
         notes = note_lines(suite) if number == 1 else []
         floats.append(latex_float(caption, f"tab:suite-{number}", [tabular], notes))
     return "\n".join(floats)
@@ -195,7 +200,7 @@ def arrange_table(suite: Suite, table: Illustration) -> tuple[str, Arrangement]:
 def suite_latex(
     suite: Suite, columns: Sequence[str] = DEFAULT_COLUMNS, means: Sequence[str] = DEFAULT_MEANS
 ) -> str:
-    """Return the table and the resources as one LaTeX float with booktabs.
+    """Return the table, and the resources if a run has finished, as one LaTeX float with booktabs.
 
     The arguments are those of ``suite_table``.
     """

@@ -53,17 +53,19 @@ def base_shape(
         extents: the extents of all indices.
         capacity: the capacity of the buffer of an operand, in the metric's unit.
         metric: the metric of the size of a dense tile.
-        base: the rule: the largest T whose dense tile fits, or whose values alone fit, or the largest such
-            power of two; or T itself.
+        base: the rule: the largest T whose dense tile fits, or whose values alone fit at one unit a value, or
+            the largest power of two whose dense tile fits; or T itself.
 
     Raises:
         InputError: a single nonzero, or a dense tile of the given T, does not fit.
     """
     ranks = _most_ranks(kernel)
+    # the smallest tile has one nonzero, with its coordinates and segments
     least = dense(metric, (1,) * ranks)
     if capacity < least:
         raise InputError(f"a capacity of {capacity} {metric.unit}: one nonzero takes {least}")
     edge = base if isinstance(base, int) else _edge(ranks, capacity, metric, base)
+    # an edge of ``values_only`` is not checked: its dense tile need not fit
     if isinstance(base, int) and (size := dense(metric, (edge,) * ranks)) > capacity:
         shape = " x ".join([str(edge)] * ranks)
         raise InputError(f"a dense tile of {shape} takes {size} {metric.unit}, the buffer holds {capacity}")
@@ -117,12 +119,14 @@ def pack_all(
 
 def pack_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, base: Shape) -> PackedTiles:
     """Partition one operand into tiles that are sets of whole base tiles; the arguments are as above."""
+    # the number of base tiles along each side, rounded up
     factors = [-(-shape[index] // base[index]) for index in kernel.indices[name]]
     return pack(cut_one(kernel, name, tensor, base), factors)
 
 
 def dense(metric: Metric, shape: tuple[int, ...]) -> int:
     """Return the size of a dense tile of a shape in a buffer, in the metric's unit."""
+    # in a dense tile, each tuple of the first 1 to m - 1 of its m coordinates begins a fiber
     nonzeros, fibers = math.prod(shape), sum(math.prod(shape[:rank]) for rank in range(1, len(shape)))
     return int(metric.buffered(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
@@ -135,6 +139,7 @@ def _edge(ranks: int, capacity: int, metric: Metric, base: Base) -> int:
     if base == "values_only":
         return _largest_edge(lambda size: size**ranks <= capacity)
     edge = _largest_edge(lambda size: dense(metric, (size,) * ranks) <= capacity)
+    # the edge is at least 1, because ``base_shape`` checks that a single nonzero fits
     return 1 << (edge.bit_length() - 1) if base == "power_of_two" else edge
 
 
@@ -143,6 +148,7 @@ def _largest_edge(fits: Callable[[int], bool]) -> int:
 
     Some number must not fit; otherwise the search does not end.
     """
+    # Doubling finds an edge that does not fit. Bisection keeps ``low`` fitting (or 0), and ``high`` not.
     above = 1
     while fits(above):
         above *= 2

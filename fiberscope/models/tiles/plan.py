@@ -32,7 +32,7 @@ class Methods:
     """Methods to compare, with their options.
 
     Args:
-        compare: methods in addition to D2T2 and Conservative.
+        compare: methods in addition to D2T2 and Conservative, which are always included.
         scan: whether to try every side of squares instead of bisection.
         swiftiles: whether Tailors estimates its side from a sample of tiles.
         microtile: side of DRT's microtiles, in coordinates.
@@ -113,6 +113,7 @@ class Plan:
         for number, candidate in enumerate(candidates, start=len(schemes)):
             progress(MEASURING, number, total)
             candidate_traffic.append(self._measure(candidate.shape))
+        # a cached property has its value in ``__dict__``, which can be changed although the class is frozen
         vars(self).update(measured=scheme_traffic, measured_candidates=candidate_traffic)
 
     def fullest(self, shape: Shape) -> int:
@@ -126,6 +127,7 @@ class Plan:
 
     def _measure(self, shape: Shape, fullest: int = 0, packed: Shape | None = None) -> MeasuredTraffic:
         resident = self.capacity - self.capacity // STREAMS
+        # only tiles of Tailors can be larger than the buffer
         overflow = Overflow(self.capacity, resident) if fullest > self.capacity else None
         return measure(
             self.kernel, self.tensors, shape, output=self.options.output, overflow=overflow, base=packed
@@ -227,6 +229,7 @@ def _scheme(name: str, square: Square) -> Scheme:
 
 def _dynamic(kernel: Kernel, tensors: Mapping[str, SparseTensor], capacity: int, methods: Methods) -> Dynamic:
     """Return DRT's tasks for a product of matrices."""
+    # padded, so that a kernel with fewer indices reaches the error below
     i, k, j = (*kernel.order, *"???")[:3]
     expected_indices = [(i, k), (k, j)]
     if [kernel.indices[name] for name in kernel.inputs] != expected_indices or kernel.contracted != (k,):

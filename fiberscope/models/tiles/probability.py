@@ -47,7 +47,7 @@ def tile_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
 
 
 def corrs_sum(statistics: Statistics, index: str, extent: int, reading: str) -> float:
-    """Return the sum of Corrs over an extent, at most the extent of the base tile."""
+    """Return the sum of Corrs over an extent; distances beyond the base tile add nothing."""
     return float(corrs(statistics, index, reading)[:extent].sum())
 
 
@@ -87,6 +87,7 @@ def nonzero(expression: Expression, probability: Callable[[str], float], union_r
     """
     if isinstance(expression, Access):
         return probability(expression.tensor)
+    # ``Kernel`` refuses expressions other than sums and products of tensors
     assert isinstance(expression, Operation)
     operands = [nonzero(operand, probability, union_rule) for operand in expression.operands]
     return math.prod(operands) if expression.operator == "*" else union(operands, union_rule)
@@ -122,10 +123,12 @@ def share_beside(
     if isinstance(expression, Access):
         return 1.0
     assert isinstance(expression, Operation)
+    # a single operand, because the tensor occurs once
     (own_factor,) = (
         factor for factor in expression.operands if tensor in {access.tensor for access in accesses(factor)}
     )
     share = share_beside(own_factor, tensor, bound, statistics, union_rule)
+    # the other terms of a sum do not restrict the tensor
     if expression.operator != "*":
         return share
     return share * math.prod(

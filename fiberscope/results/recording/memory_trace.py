@@ -36,6 +36,7 @@ class MemoryTrace:
     """
 
     def __init__(self, path: Path, compressed: bool) -> None:
+        # level 1, the fastest, because the run waits for the compression
         file = gzip.open(path, "xt", 1) if compressed else path.open("x")  # noqa: SIM115  (``close`` closes it)
         self._file: TextIO = file
         self.fault: OSError | None = None
@@ -68,7 +69,8 @@ def record_requests(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], 
     """Write the memory requests during the context; yield a function that completes the file.
 
     Call the function after the run. It returns the error message, or None if the file is complete. Until then
-    the file has a temporary name; a run that raises leaves no file. Without a path the function does nothing.
+    the file has a temporary name. No file remains if the run raises or the function is not called. Without a
+    path the function does nothing.
 
     Args:
         kernel: the built kernel of the machine.
@@ -89,6 +91,7 @@ def record_requests(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], 
     try:
         check_writable(path)
         remove_abandoned(path)
+        # an existing file is replaced only when the trace is complete
         partial = Partial(path)
         trace = MemoryTrace(partial.path, path.suffix == ".gz")
     except OSError as error:
@@ -97,6 +100,7 @@ def record_requests(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], 
         with observe_requests(channels, trace.record):
             yield lambda: _finish(trace, partial, path)
     finally:
+        # after ``_finish`` has kept the file, both calls have no effect
         trace.close()
         partial.discard()
 

@@ -134,6 +134,7 @@ def _run_fields(run: Run, watch: Watch | None) -> dict[str, Any]:
 def _stage_cycles(starts: Mapping[str, int], cycles: int) -> dict[str, int]:
     """Return the cycles of each stage, by name. A stage ends when the next begins, the last with the run."""
     ends = [*list(starts.values())[1:], cycles]
+    # not strict: without stages, ``ends`` has one element all the same
     return {name: end - start for (name, start), end in zip(starts.items(), ends, strict=False)}
 
 

@@ -67,6 +67,7 @@ def count_activity(
     """
     families: dict[str, list[dict[str, int]]] = {}
     for name, component in components.items():
+        # both ends of the energy of the clock: of the busy cycles, and of all cycles
         counters = {**component.counters, "busy": component.busy, "cycles": component.cycles}
         families.setdefault(family_name(name), []).append(counters)
     bits = {name: (8 * tensor.read_bytes, 8 * tensor.write_bytes) for name, tensor in traffic.items()}
@@ -100,6 +101,7 @@ def _rtl_clock(hertz: float | None, chip: ChipParts) -> RtlClock | None:
     paths = {name: part.path for name, (_number, part) in chip.items() if part and part.path}
     if hertz is None or not paths:
         return None
+    # all parts have one clock, which the longest path limits
     slowest, path = max(paths.items(), key=lambda item: item[1].ns)
     return RtlClock(
         part=slowest,
@@ -121,12 +123,13 @@ def area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
     area = Area.from_parts(
         AreaPart(component=item.component, part=item.part, **_interval(item.cost)) for item in items
     )
+    # a component without a listed part has an empty ``part``, and does not make the area null
     unmeasured = any(part.part and part.basis == "none" for part in area.parts)
     return {"area_um2": area.known if area.by_component and not unmeasured else None, "area": area}
 
 
 def energy_fields(items: Iterable[EnergyItem], seconds: float) -> dict[str, Any]:
-    """Return the energy fields of a report.
+    """Return the energy fields of a report. The energy-delay product counts the known energies only.
 
     Args:
         items: energies of the run.
@@ -144,6 +147,7 @@ def _interval(cost: Cost) -> dict[str, Any]:
 
 
 def _with_product(energy: Energy, seconds: float) -> dict[str, Any]:
+    # in J s, of the known energy: a pJ is 1e-12 J
     return {"energy": energy, "edp": energy.total_pj * 1e-12 * seconds}
 
 
@@ -161,5 +165,5 @@ def add_energies(energies: Iterable[Energy], seconds: float) -> dict[str, Any]:
 
 
 def _sum(parts: Sequence[EnergyPart]) -> EnergyPart:
-    """Return the sum of the energies of one action in several runs."""
+    """Return the energy of one action, summed over runs; kind, basis and source are of the first run."""
     return parts[0].model_copy(update=dict(CostInterval.sum_of(parts)))

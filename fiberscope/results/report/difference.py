@@ -90,6 +90,7 @@ class Difference:
 
         settings = [{**asdict(setting), "unit": "setting", "effect": None} for setting in self.settings]
         rows = [*settings, *map(asdict, self.changes)]
+        # of objects: counts stay integers, and settings keep their types
         frame = pd.DataFrame(rows, columns=["name", "unit", "before", "after", "effect"], dtype=object)
         return frame.astype({"effect": float})
 
@@ -115,12 +116,14 @@ def compare(before: Record, after: Record) -> Difference:
     """Compare two reports.
 
     The speed of the hosts is not compared. Components are not compared if one of the runs was sampled, nor
-    energies and areas that are sums over different parts. Equal values give no change.
+    energies and areas that are sums over different parts. Memory is compared if both reports have it. Equal
+    values give no change.
 
     Args:
         before, after: the reports.
     """
     changes = [change for change in _changes(before, after) if change.before != change.after]
+    # a stable sort: equal effects stay in the order of the report
     changes.sort(key=lambda change: -change.effect)
     provenance = _setting_differences(_provenance(before), _provenance(after))
     settings = _setting_differences(_settings_of(before), _settings_of(after))
@@ -128,7 +131,7 @@ def compare(before: Record, after: Record) -> Difference:
 
 
 def _setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:
-    """Yield the inputs that differ, in the order of the first run."""
+    """Yield the inputs that differ, in the order of the first run. A missing input equals a value of None."""
     for name in dict.fromkeys([*before, *after]):
         values = before.get(name), after.get(name)
         if values[0] != values[1]:
@@ -137,6 +140,7 @@ def _setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) ->
 
 def _provenance(report: Record) -> dict[str, Any]:
     """Return the version, sources, operands and environment of a run, and the parts its costs lack."""
+    # ``b`` is None for a single operand, which a product uses twice
     b = report.workload.b
     return {
         "version": report.version,
@@ -191,6 +195,7 @@ def _converted(report: Record) -> dict[str, Conversion]:
 
 
 def _changes(before: Record, after: Record) -> Iterator[Change]:
+    """Yield a change for each result that is compared, equal values included."""
     yield _count_change("cycles", before.cycles, after.cycles)
     for name in dict.fromkeys([*before.operations, *after.operations]):
         yield _count_change(
@@ -217,7 +222,8 @@ def _count_change(name: str, before: int, after: int) -> Change:
 
 
 def _cost_changes(before: Record, after: Record) -> Iterator[Change]:
-    """Yield the differences in energy and area if both runs lack the same parts."""
+    """Yield the differences in energy and area, rounded to pJ and um2, if both runs lack the same parts."""
+    # sums over different parts would differ for equal machines too
     if before.energy and after.energy and set(before.energy.without) == set(after.energy.without):
         yield _count_change("energy, pJ", round(before.energy.total_pj), round(after.energy.total_pj))
     if before.area and after.area and set(before.area.without) == set(after.area.without):
@@ -225,6 +231,7 @@ def _cost_changes(before: Record, after: Record) -> Iterator[Change]:
 
 
 def _traffic_changes(before: Record, after: Record) -> Iterator[Change]:
+    """Yield the differences in bytes by tensor and direction, with effects relative to the larger total."""
     counts = [
         {
             f"traffic {tensor} {verb}": count
@@ -255,4 +262,5 @@ def _family_changes(name: str, before: Family | None, after: Family | None) -> I
 
 
 def _share_change(name: str, before: float, after: float) -> Change:
+    # an effect is at most 1, even if a utilization is above 1
     return Change(name, "share", before, after, min(1.0, abs(after - before)))

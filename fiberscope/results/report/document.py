@@ -27,7 +27,11 @@ WRITE_PAGE = "fiberscope.page.written:write_page"  # in a higher layer, hence no
 
 @dataclass
 class _HeldAnswer:
-    """The answer of a report, which is no part of the document and of comparisons."""
+    """The answer of a report, which is no part of the document and of comparisons.
+
+    Pydantic compares private attributes too. With ``compare=False``, reports with different answers can be
+    equal, and arrays are never compared.
+    """
 
     answer: object = field(default=None, compare=False)
 
@@ -49,7 +53,7 @@ class Report(Record):
         return answer.simplest() if isinstance(answer, SparseTensor) else answer
 
     def holding(self, answer: object) -> Report:
-        """Store the answer, and return this report."""
+        """Store the answer in this report, and return the same report."""
         self._held.answer = answer
         return self
 

@@ -18,7 +18,7 @@ def numbers(report: Record) -> dict[str, Any]:
     """
     return {
         "fidelity": report.fidelity,
-        "complete": bool(report.complete),
+        "complete": bool(report.complete),  # true for ``sampled`` too
         "cycles": report.cycles,
         **_interval(report.cycles_interval),
         "seconds": report.seconds,
@@ -59,6 +59,7 @@ def _interval(interval: tuple[int, int] | None) -> dict[str, int]:
 
 def _costs(report: Record) -> dict[str, float | str | None]:
     """Return energy and area, their missing parts, and the products EDP in J s and ED2P in J s2."""
+    # ``energy_pj`` and ``edp`` count the known parts; ``area_um2`` is None if a listed part is unknown
     edp, energy, area = report.edp, report.energy, report.area
     return {
         "energy_pj": energy.total_pj if energy else None,

@@ -44,7 +44,7 @@ _ASTERISK_OPERATOR = "\u2217"  # the replacement of * in text processors
 
 @dataclass(frozen=True)
 class Directive:
-    """``name(leader.size)``: the leader is optional, the size is a number or the name of a symbol."""
+    """``name(leader.size)``: leader and size are optional; the size is a number or the name of a symbol."""
 
     name: str
     leader: str | None
@@ -52,7 +52,7 @@ class Directive:
 
 
 def parse_statement(text: str) -> Statement:
-    """Parse an Einsum or an alias.
+    """Parse an Einsum or an alias. ``Z = A``, of two plain names, is an alias, which renames a tensor.
 
     Raises:
         UnreadableTextError: the text is neither.
@@ -77,7 +77,7 @@ def parse_function(signature: str, body: str) -> tuple[str, tuple[str, ...], Exp
     """Parse a function; return its name, arguments and body.
 
     Raises:
-        UnreadableTextError: the signature or the body is malformed.
+        UnreadableTextError: the signature or the body is malformed; ``column`` refers to the malformed text.
     """
     name, *arguments = _parse("signature", signature)
     return name, tuple(arguments), _parse("sum", body)
@@ -116,6 +116,7 @@ def parse_arithmetic(text: str) -> Expression:
 @cache
 def _parser() -> Lark:
     grammar = files(__package__).joinpath("einsum.lark").read_text(encoding="utf-8")
+    # An absent optional part in brackets is None, so that ``multiple`` can distinguish ``2`` from ``2*k``.
     return Lark(grammar, parser="lalr", start=list(_STARTS), maybe_placeholders=True)
 
 
@@ -124,6 +125,7 @@ def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - the type depends on 
     try:
         return _Tree().transform(_parser().parse(text.replace(_ASTERISK_OPERATOR, "*"), start=start))
     except VisitError as error:
+        # lark wraps all errors of the methods of ``_Tree``
         if isinstance(error.orig_exc, UnreadableTextError):
             raise error.orig_exc from error
         raise
@@ -146,15 +148,18 @@ class _Tree(Transformer[Any, Any]):
 
     def point(self, tensor: Token, *variables: Token) -> Access:
         columns = tuple(name.start_pos or 0 for name in (tensor, *variables))
+        # in index notation, variables keep their case, unlike in ``variable``
         return Access(str(tensor), tuple(Index(((str(name), 1),)) for name in variables), columns)
 
     def access(self, tensor: str, *indices: Index | None) -> Access:
+        # ``A[]`` has a single index, None
         return Access(str(tensor), tuple(index for index in indices if index is not None))
 
     def index(self, *summands: Index) -> Index:
         coefficients: dict[str, int] = {}
         for rank, coefficient in [term for summand in summands for term in summand.terms]:
             coefficients[rank] = coefficients.get(rank, 0) + coefficient
+        # a rank that occurs twice has one term, and a rank that cancels has none, as ``Index`` requires
         terms = tuple((rank, value) for rank, value in coefficients.items() if value != 0)
         return Index(terms, sum(summand.constant for summand in summands))
 
@@ -167,6 +172,7 @@ class _Tree(Transformer[Any, Any]):
     def multiple(self, *tokens: Any) -> Index:  # noqa: ANN401 - signs, number, name or None
         *signs, number, name = tokens
         factor = _whole_number(number) * (-1) ** len(signs)
+        # a lower-case variable names the rank of the same upper-case letter: ``k`` runs over ``K``
         return Index((), factor) if name is None else Index(((str(name).upper(), factor),))
 
     def variable(self, *tokens: Any) -> Index:  # noqa: ANN401 - signs, name, number or None
@@ -224,7 +230,7 @@ def _scale(index: Index, factor: int) -> Index:
 
 
 def _flatten(operator: str, first: Expression, second: Expression) -> Operation:
-    """Return one operation with many operands for ``a + b + c``."""
+    """Return one operation with many operands for ``a + b + c``; the right operand is not flattened."""
     flattens = isinstance(first, Operation) and first.operator == operator and len(first.operands) > 1
     return Operation(operator, (*(first.operands if flattens else (first,)), second))  # type: ignore[union-attr]
 
@@ -238,6 +244,7 @@ def _whole_number(token: Any) -> int:  # noqa: ANN401 - a token
 
 def _make_take(name: Any, operands: tuple[Expression, ...]) -> Take:  # noqa: ANN401
     *tensors, last = operands
+    # a number of an Einsum is a float: 1.0 is in the range, 0.5 is not
     if not isinstance(last, Number) or last.value not in range(len(tensors)):
         count = max(len(tensors) - 1, 0)
         raise UnreadableTextError(

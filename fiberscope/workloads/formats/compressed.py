@@ -44,6 +44,7 @@ class Csr(Matrices):
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
         """Return the items: row pointers from cumulative counts, the columns, and the values."""
         rows, columns = tensor.coordinates
+        # the entries of a tensor are sorted by row, then by column, as CSR stores them
         return {"row_ptr": _pointers(rows, tensor.shape[0]), "col_ids": columns, "values": words}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
@@ -75,6 +76,7 @@ class Csc(Matrices):
         order = lexical_order((columns, rows), tensor.shape[::-1])
         if order is not None:
             rows, words = rows[order], words[order]
+        # pointers are sums of counts, for which the columns need not be sorted
         return {"col_ptr": _pointers(columns, tensor.shape[1]), "row_ids": rows, "values": words}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
@@ -129,6 +131,7 @@ class Bsr(Matrices):
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
         """Return the expected counts. Blocks at the edges have fewer positions for nonzeros."""
         rows, columns = (_block_lengths(size, self.block) for size in shape)
+        # a block of n positions has a nonzero with probability 1 - (1 - density)^n
         blocks = sum(
             row_count * column_count * (1 - (1 - density) ** (height * width))
             for height, row_count in rows.items()
@@ -153,6 +156,7 @@ class Bsr(Matrices):
         block_rows, block_columns = coordinates_at((rows, columns), blocks)
         row, column = (coordinates % self.block for coordinates in tensor.coordinates)
         values = np.zeros(len(blocks) * self.block**2, dtype=words.dtype)
+        # ``values`` is row-major by block, row and column; positions without a nonzero stay 0
         values[(numbers * self.block + row) * self.block + column] = words
         return {"row_ptr": _pointers(block_rows, rows), "col_ids": block_columns, "values": values}
 
@@ -162,16 +166,20 @@ class Bsr(Matrices):
         positions = tensor.coordinates[0] // self.block * columns + tensor.coordinates[1] // self.block
         order = lexical_order([positions], [rows * columns])
         by_block = positions if order is None else positions[order]
+        # nonzeros of one block are adjacent now, and a new position begins the next block
         is_first = np.diff(by_block, prepend=-1) > 0
         numbers = np.cumsum(is_first) - 1
         if order is not None:
+            # back to the order of the nonzeros; both sides are the same array, hence the copy
             numbers[order] = numbers.copy()
         return by_block[is_first], numbers
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the nonzeros of all blocks, sorted by rows."""
         values = encoded["values"]
+        # ``words_of`` never rounds a nonzero to 0, so that a word of 0 is a position without a nonzero
         positions = np.flatnonzero(values)
+        # ``coordinates_at`` ignores the first size; the number of blocks would be exact
         number, row, column = coordinates_at((len(values), self.block, self.block), positions)
         rows = _row_numbers(encoded["row_ptr"])[number] * self.block + row
         columns = encoded["col_ids"].astype(np.int64)[number] * self.block + column
