@@ -103,6 +103,9 @@ class Plan:
 
         Args:
             progress: called before each measurement with the number of measured tilings.
+
+        Raises:
+            InputError: the kernel is not a single product.
         """
         schemes, candidates = self.schemes, self.chosen.candidates
         total = len(schemes) + len(candidates)
