@@ -126,7 +126,7 @@ def run_session(session: Session, json: Path | None, script: Path | None, lines:
             session,
             console,
             STANDARD_INPUT if lines is None else str(script),
-            sys.stdin if lines is None else lines,
+            (sys.stdin or ()) if lines is None else lines,
         )
     if json is None:
         return 0

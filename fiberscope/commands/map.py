@@ -118,7 +118,7 @@ def _show(best: MapperResult, prints_mapping: bool) -> None:
     """
     search = best.outcome
     print(
-        f"Looked at {search.evaluated:,} mappings, {search.valid:,} of which can be had; {search.end_reason}."
+        f"Looked at {search.evaluated:,} mappings, {search.valid:,} of which are valid; {search.end_reason}."
     )
     for reason, count in search.rejected.most_common():
         print(f"  {count:>10,}  {reason}")

@@ -79,7 +79,7 @@ def simulate(
         ConfigurationError, WorkloadError, InputError, FailedRunError: invalid input; a wrong or failed run.
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
-    descriptor, named = _find_machine(accelerator, a, tensors or {}, parameters, chain)
+    descriptor, named = _find_machine(accelerator, (a, b), tensors or {}, parameters, chain)
     entries = merge_settings(descriptor, settings or {}, parameters, inspect.signature(simulate).parameters)
     run = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
     recorders, blocks = _to_recorders(waveform, memory_trace, timeline, drive), descriptor.merge_parts(parts)
@@ -143,7 +143,7 @@ def _run_resolved(
 
 def _find_machine(
     machine: str | Accelerator[Any],
-    a: object,
+    factors: tuple[object, object],
     tensors: Mapping[str, object],
     parameters: dict[str, object],
     chain: str | None,
@@ -165,10 +165,11 @@ def _find_machine(
     if chain is not None:  # its operands have the names of the chain, not of the machine's problem
         operand_names = set(Chain.parse(chain).operands)
     named = {**tensors, **{name: parameters.pop(name) for name in operand_names & parameters.keys()}}
-    if (a is None) == (not named):
+    in_order = any(factor is not None for factor in factors)
+    if in_order == bool(named):
         advice = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"
         raise InputError(f"{accelerator.name}: {advice}")
-    if chain is not None and a is not None:
+    if chain is not None and in_order:
         raise InputError(f"{accelerator.name}: a chain has operands by name, as in A=a")
     # Sorted, as the order of a set of names differs between processes.
     return accelerator, dict(sorted(named.items()))

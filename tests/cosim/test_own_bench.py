@@ -138,7 +138,7 @@ def test_planted_a_bench_that_leaves_before_the_end_is_told(simulator, tmp_path,
             "gamma",
             [],
             MEMORY,
-            "--dut gamma: say by --matrix (MTX=) what it",
+            "--dut gamma: name the matrix that it runs on",
         ),
         (
             WORK,

@@ -324,6 +324,12 @@ def test_a_waveform_may_be_named_by_a_string(toy: str, tmp_path: Path) -> None:
     assert Path(path).stat().st_size
 
 
+@pytest.mark.parametrize("factors", [{"a": SMALL}, {"b": SMALL}])
+def test_operands_are_in_order_or_by_name(toy: str, factors: dict[str, str]) -> None:
+    with pytest.raises(fiberscope.InputError, match="give operands in order or by name, not both"):
+        fiberscope.simulate(toy, **factors, A=SMALL)  # type: ignore[arg-type]
+
+
 def test_standard_input_is_one_matrix_at_the_most(toy: str) -> None:
     with pytest.raises(fiberscope.InputError, match="standard input can be A or B, not both"):
         fiberscope.simulate(toy, "-", "-")

@@ -133,7 +133,7 @@ def leftovers() -> list[str]:
     return [path.name for path in Path().iterdir() if path.suffix in (".partial", ".tmp")]
 
 
-@pytest.mark.parametrize("method", ["begin", "write", "keep"])
+@pytest.mark.parametrize("method", ["begin", "write", "publish"])
 def test_a_disk_that_is_full_costs_the_waveform_and_not_the_report(
     toy: str, method: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

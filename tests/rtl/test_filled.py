@@ -80,10 +80,11 @@ def test_the_last_entries_of_an_array_are_read(entries, memory):
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("fibers", SIZES)
+@pytest.mark.parametrize("fibers", [*SIZES, 16])
 def test_a_scanner_reads_a_level_that_is_full(fibers, memory):
     for elements in SIZES:
-        given = CompressedScannerParameters(fibers, elements, 8, 8, memory)
+        narrowest = max(4, max(fibers, elements - 1).bit_length())  # the number after the last fiber fits
+        given = CompressedScannerParameters(fibers, elements, 8, narrowest, memory)
         lengths = [len(fiber) for fiber in parted(elements, fibers)]
         level = Level([sum(lengths[:i]) for i in range(fibers + 1)], range(100, 100 + elements))
         inputs = {"in_ref": stream([number(fiber) for fiber in (*range(fibers), fibers - 1)], 0)}

@@ -227,7 +227,7 @@ def refused(text, refusal):
 
 @pytest.mark.parametrize("kind", BAD_VALUES)
 @pytest.mark.parametrize("writer", ["coo", "pydata", "csr", "csc", "bsr", "dia", "npy", "npz:a"])
-def test_values_that_are_no_finite_real_numbers_are_refused(tmp_path, capsys, kind, writer):
+def test_values_that_are_no_finite_real_numbers_are_refused(tmp_path, refusal, kind, writer):
     values, reason = BAD_VALUES[kind]
     path = tmp_path / f"m.{writer if writer in ('npy', 'npz:a') else 'npz'}"
     if writer == "npy":
@@ -239,7 +239,7 @@ def test_values_that_are_no_finite_real_numbers_are_refused(tmp_path, capsys, ki
         shape = {"bsr": (2, 1, 1), "dia": (1, 2)}.get(writer, (2,))
         changed = {"bsr": {"shape": [2, 2]}, "dia": {"offsets": [0], "shape": [2, 2]}}.get(writer, {})
         np.savez(path, **{**layout, **changed, "data": values.reshape(shape)})
-    assert reason in refused(str(path), capsys)
+    assert reason in refused(str(path), refusal)
 
 
 @pytest.mark.parametrize("kind", BAD_VALUES)
@@ -305,10 +305,10 @@ BAD_PLACES = {
 
 
 @pytest.mark.parametrize("kind", BAD_PLACES)
-def test_coordinates_that_are_none_are_refused(tmp_path, capsys, kind):
+def test_coordinates_that_are_none_are_refused(tmp_path, refusal, kind):
     arrays, reason = BAD_PLACES[kind]
     np.savez(tmp_path / "m.npz", **arrays)
-    assert reason in refused(str(tmp_path / "m.npz"), capsys)
+    assert reason in refused(str(tmp_path / "m.npz"), refusal)
 
 
 @pytest.mark.parametrize("layout", ["coo", "csr", "csc", "bsr", "dia", "lil"])
@@ -332,10 +332,10 @@ def test_masked_values_are_refused():
         from_scipy(np.ma.masked_equal([[1.0, 2.0]], 2.0), "A")
 
 
-def test_a_zip_file_without_arrays_is_refused(tmp_path, capsys):
+def test_a_zip_file_without_arrays_is_refused(tmp_path, refusal):
     with ZipFile(tmp_path / "m.npz", "w") as made:
         made.writestr("readme.txt", "nothing")
-    assert "m.npz: a zip archive; unpack it" in refused(str(tmp_path / "m.npz"), capsys)
+    assert "m.npz: a zip archive; unpack it" in refused(str(tmp_path / "m.npz"), refusal)
 
 
 @pytest.mark.parametrize(

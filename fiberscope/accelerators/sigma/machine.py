@@ -202,8 +202,8 @@ class Sigma(Composition[SigmaConfiguration]):
         plan, controller = self.plan, self.parameters.controller
         if controller.first_fold != "counted":
             raise ConfigurationError(
-                "controller.first_fold is hidden; with units that scan the bitmaps it should be counted, for "
-                "these units scan within the run"
+                "controller.first_fold is hidden; with units that scan the bitmaps it should be counted, "
+                "because these units scan within the run"
             )
         vectors, limit = -(-controller.bits_per_cycle // plan.narrowest), MAXIMUM_LANES // plan.words
         if vectors > limit:

@@ -46,7 +46,7 @@ class CompressedScannerParameters(Parameters):
         fibers: number of fibers of the level, 1 to 65536.
         elements: number of elements of all fibers, 1 to 65536.
         coordinate_bits: width of a coordinate, 4 to 55; the level of a stop must fit as well.
-        reference_bits: width of a reference; the position of an element and the number of a fiber must fit.
+        reference_bits: width of a reference; the position of an element and the number of fibers must fit.
         memory: ``combinational`` returns a word in the cycle of its address, ``registered`` a cycle later.
     """
 
@@ -54,7 +54,7 @@ class CompressedScannerParameters(Parameters):
     elements: int = number(512, 1, 1 << 16)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     reference_bits: int = number(
-        32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(max(own.fibers, own.elements)), 62)
+        32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(max(own.fibers + 1, own.elements)), 62)
     )
     memory: str = memory_kind()
 

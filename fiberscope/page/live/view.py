@@ -162,7 +162,7 @@ def _bind(port: str) -> socket.socket:
         listener.listen()
     except OSError as error:
         listener.close()
-        reason = "in use" if error.errno == errno.EADDRINUSE else "not to be had"
+        reason = "in use" if error.errno == errno.EADDRINUSE else "not available"
         raise InputError(
             f"--live {port}: the port is {reason}; give another one, or none for a free one"
         ) from error

@@ -15,7 +15,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.results.recording.waits import Wait, find_wait_chain
 from fiberscope.run.debug.views import ComponentView, QueueView, component_view, queue_view
 from fiberscope.sim import SimulationError
-from fiberscope.sim.condition import Predicate
+from fiberscope.sim.condition import SIGNS, Predicate
 from fiberscope.sim.scopes import choose, choose_one, matches_any
 from fiberscope.sim.trigger import Trigger, find_channel, gauges_of
 
@@ -93,7 +93,7 @@ class Phase:
     def value(self, expression: str, time: int) -> str:
         """Return a quantity or condition as text: ``yes`` or ``no`` for a condition.
 
-        A text of one or two words is a quantity. A condition therefore needs blanks around its operator.
+        A text of one or two words without a sign of a comparison is a quantity.
 
         Args:
             expression: the quantity or condition.
@@ -104,7 +104,7 @@ class Phase:
         """
         kernel, words = self.machine.kernel, expression.split()
         try:
-            if len(words) <= 2:  # a name, or a pattern and a name; the shortest condition has three words
+            if len(words) <= 2 and not any(sign in expression for sign in SIGNS):  # a pattern and a name
                 gauges = gauges_of(kernel, words, _error_factory(expression), self.start)
                 values = [(gauge.names, gauge.read(time)) for gauge in gauges]
                 return ", ".join(names[value] if names else f"{value:,}" for names, value in values)

@@ -238,7 +238,7 @@ def test_a_report_of_a_chain_is_read_again_and_shown() -> None:
 @pytest.mark.parametrize(
     ("machine", "given", "told"),
     [
-        ("graphicionado", {"chain": GNN}, "solves graph, and no product"),
+        ("graphicionado", {"chain": GNN}, "solves graph, not a product of two matrices"),
         ("gamma", {"chain": "Y = A A", "settings": {"memory.format.Y": "nosuch"}}, "nosuch"),
         (
             "outerspace",

@@ -126,5 +126,5 @@ class TestRefusals:
     @pytest.mark.parametrize("miss", [0, 3, 4, 1000])  # four registers, none in use
     def test_a_line_that_was_not_asked_for_is_refused(self, miss):
         inputs = {"requests": [], "memory_replies": [(READ, miss, 0, 0.0)]}
-        with pytest.raises(SimulationError, match=rf"bank.memory_replies: .* not asked for \(miss {miss}\)"):
+        with pytest.raises(SimulationError, match=rf"bank.memory_replies: .* not requested \(miss {miss}\)"):
             run_block(FiberCacheBank("bank", TINY, 0), inputs, ["replies", "memory_requests"])

@@ -157,10 +157,12 @@ class SearchState:
         """Return whether a limit is reached; then set ``end_reason`` to the first such limit."""
         limits_reached = {
             f"{limits.points:,} mappings were looked at": self.evaluated >= limits.points,
-            f"the last {limits.victory} that can be had were no better": _exceeds(
+            f"the last {limits.victory} valid mappings were no better": _exceeds(
                 self._since_better, limits.victory
             ),
-            f"none of the last {limits.invalid} can be had": _exceeds(self._since_valid, limits.invalid),
+            f"none of the last {limits.invalid} mappings is valid": _exceeds(
+                self._since_valid, limits.invalid
+            ),
         }
         self.end_reason = next(
             (reason for reason, is_reached in limits_reached.items() if is_reached), self.end_reason

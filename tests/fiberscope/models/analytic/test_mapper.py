@@ -225,7 +225,7 @@ def test_a_search_reads_outputs_before_their_first_update(files: list[Path], tmp
     ("limits", "ended", "evaluated"),
     [
         (Limits(points=700), "700 mappings were looked at", 700),
-        (Limits(victory=100), "the last 100 that can be had were no better", None),
+        (Limits(victory=100), "the last 100 valid mappings were no better", None),
     ],
 )
 def test_what_ends_a_search(files: list[Path], limits: Limits, ended: str, evaluated: int | None) -> None:
@@ -250,8 +250,10 @@ def expected_end(chunks: list[tuple[int, int, int]], limits: Limits) -> tuple[in
             evaluated >= limits.points and f"{limits.points} mappings were looked at",
             limits.victory
             and no_better >= limits.victory
-            and f"the last {limits.victory} that can be had were no better",
-            limits.invalid and invalid >= limits.invalid and f"none of the last {limits.invalid} can be had",
+            and f"the last {limits.victory} valid mappings were no better",
+            limits.invalid
+            and invalid >= limits.invalid
+            and f"none of the last {limits.invalid} mappings is valid",
         ]
         if any(reached) or seen == len(chunks):
             end = next(filter(None, reached), "all mappings were looked at")
@@ -293,7 +295,7 @@ def test_nothing_fits(files: list[Path], tmp_path: Path) -> None:
         "mapspace_constraints:\n  - {target: Register, type: temporal, factors: [M=8, N=6, K=4]}\n"
         "  - {target: Register, type: dataspace, keep: [A, B, Z]}\n"
     )
-    with pytest.raises(InputError, match=r"none of the .* can be had: .* Register: data does not fit"):
+    with pytest.raises(InputError, match=r"none of the .* is valid: .* Register: data does not fit"):
         find([*files, path], limits=Limits(points=2_000))
 
 

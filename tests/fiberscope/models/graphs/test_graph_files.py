@@ -181,7 +181,7 @@ REFUSED = {
     "no type": ('2 [type="mul"]', "2 [a=b]", "g.gv:8:3: node 2 has no type at all; give it one"),
     "no such node": ('2 -> 0 [type="val"]', '2 -> 9 [type="val"]', "edge 2 -> 9: there is no node 9"),
     "no such stream": ('2 -> 0 [type="val"]', '2 -> 0 [type="vals"]', "no type vals; did you mean val?"),
-    "no such tensor": ("out-c", "out-d", "intersect i (node 4) joins no d; it joins b, c"),
+    "no such tensor": ("out-c", "out-d", "intersect i (node 4) does not join d; it joins b, c"),
     "an attribute missing": ('tensor="c" mode="0"', 'tensor="c"', "node 6): mode is missing; a fiberlookup"),
     "no such format": ("c=s0", "c=x0", "g.gv: comment: c: x0 is no format"),
 }

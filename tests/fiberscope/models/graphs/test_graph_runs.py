@@ -254,7 +254,7 @@ def test_the_command_line_gives_the_common_report(tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize("words", [["B"], ["B=x", "B=y"], ["B=/no/such.mtx", "C=ones"]])
 def test_operands_that_cannot_be_cost_one_line(words, refusal) -> None:
-    refusal("graph", "run", str(EXAMPLES / "fig12_ikj.gv"), *words)
+    assert refusal("graph", "run", str(EXAMPLES / "fig12_ikj.gv"), *words)
 
 
 def test_claims_of_the_paper_hold_where_they_are_quick_to_try() -> None:

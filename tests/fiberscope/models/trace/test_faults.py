@@ -37,7 +37,7 @@ FAULTS = [
     ("uniform_shape(K1)", "uniform_shape()", "13:11: uniform_shape(): write it as uniform_shape(128)"),
     ("(A.16)", "(C.16)", "13:30: C leads, but is not read by this Einsum; known: A, B"),
     ("(A.16)", "(A.0)", "13:30: a size of 0; it should be a whole number from 1 on"),
-    ("      K: [", "      L: [", "13:7: Z has no rank L to part; known: K, M, N"),
+    ("      K: [", "      L: [", "13:7: Z has no rank L to partition; known: K, M, N"),
     (
         "[uniform_shape(K1), uniform_occupancy(A.16)]",
         "[uniform_occupancy(A.16), uniform_shape(K1)]",
