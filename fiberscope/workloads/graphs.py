@@ -61,7 +61,8 @@ def rmat_graph(
         seed: seed of all draws.
 
     Raises:
-        WorkloadError: invalid probabilities, more edges than positions, or too few distinct edges.
+        WorkloadError: invalid probabilities, a shape that is too large, with ``drop`` more edges than
+            positions, or too few existing or distinct edges.
     """
     check_probabilities(a, b, c, "rmat-graph")
     check_shape(vertices + tail, vertices + tail, edges, "rmat-graph")
@@ -180,7 +181,10 @@ def _with_tail(keys: Integers, vertices: int, tail: int, seed: int) -> CsrArray:
 
 
 def _values(seed: int, count: int) -> Values:
-    """Return values uniform in (0.5, 1.5)."""
+    """Return values uniform from 0.5, which never occurs, to 1.5.
+
+    The largest draw, 1 - 2^-53, gives 1.5 by rounding.
+    """
     values = np.empty(count)
     for number, start in enumerate(range(0, count, CANDIDATES)):
         piece = values[start : start + CANDIDATES]

@@ -18,7 +18,9 @@ from fiberscope.workloads.fibertree import FiberTree
 
 Shape = tuple[int, int, int]
 
-STANDARD: Shape = (32, 64, 128)  # microtiles of a tile in M, K and N in most published runs, an upper bound
+# Microtiles of a tile in M, K and N without a published shape, halved if they do not fit; most published
+# runs have this M and K
+STANDARD: Shape = (32, 64, 128)
 
 
 class Tiling:
@@ -39,8 +41,8 @@ class Tiling:
         parameters: the configuration with the actual side of microtiles.
         shape: microtiles of a tile in M, K and N.
         a, b: the partitioned operands.
-        choice: description of the shape with its origin, and of a halved side of microtiles; empty if both
-            are those of the configuration.
+        choice: description of the shape with its origin, and of a halved side of microtiles; empty if the
+            configuration gives the shape, no tiling chose it, and nothing was halved.
         dense: whether A and B are stored as values only.
 
     Raises:
@@ -99,6 +101,7 @@ class Tiling:
             if pe.tile == 1:
                 raise ConfigurationError(excess)
             halved = pe.model_copy(update={"tile": pe.tile // 2})
+            # Twice as many microtiles, so that a tile covers about the same coordinates
             self.parameters = self.parameters.model_copy(update={"pe": halved})
             m, k, n = self.shape
             self.shape = (2 * m, 2 * k, 2 * n)

@@ -76,7 +76,7 @@ class Tables:
         lines: the lines of A, if rows of B and scales arrive with them; otherwise None.
 
     Attributes:
-        lines: number of lines of the stream, 0 before the run.
+        lines: number of lines of the stream, 0 until it is loaded, shortly before the run.
         tasks: number of tasks, 0 before the run.
         run: 1 once the run has begun.
     """

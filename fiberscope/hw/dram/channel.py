@@ -138,7 +138,7 @@ class DramChannel(Deferring):
         return list(self._controller.device.log or ())
 
     def tick(self, now: int) -> int:
-        """Advance by one cycle of the memory clock."""
+        """Execute the deferred commands since the last tick, and then a cycle of the memory clock."""
         controller = self._controller
         self.settle(now)
         if controller.waiting or self.requests.can_pop():
@@ -301,6 +301,7 @@ class DramChannel(Deferring):
     def held_requests(self) -> list[HeldRequest]:  # C: def
         """Return the reads without a reply, each with the bank and the row that its next burst needs.
 
+        If a read has bursts with and without an opened row, one without is described.
         A read whose bursts are all in flight needs no row. Writes are not among them, as they get no reply.
         """
         queues, open_row = self._controller.queues, self._controller.device.open_row

@@ -19,7 +19,8 @@ AHEAD = 64  # cycles that a block runs at a time; their tokens fit in the host's
 class AheadKernel(Kernel):
     """Runs a machine of stream blocks, each ahead of those that read it, to the same outcome.
 
-    Every cycle counts as a time step, including a cycle in which all blocks wait for tokens in flight. In
+    Every cycle counts as a time step, including a cycle in which all blocks wait for tokens in flight, except
+    after the last tick of a budget of steps: such a budget ends early, as if at its limit. In
     three cases the blocks run in step, as in any kernel: a tracer is attached (from then on); a channel is
     bounded or a component is not a ``StreamBlock``; or blocks feed back to each other. The machine must have
     one clock domain, which is not checked.

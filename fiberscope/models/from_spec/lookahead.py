@@ -28,6 +28,9 @@ def add_lookaheads(
 ) -> None:
     """Let mergers and intersectors of pairs run ahead, each with the blocks after it that can run ahead too.
 
+    An intersector runs cycle by cycle if it has another clock than the first, if an output crosses clocks by
+    a bounded channel, or if ``can_fuse`` refuses its blocks.
+
     Args:
         kernel: kernel of the machine, with all connections, and not yet built.
         merges: the mergers, each with the block before and the block after it.

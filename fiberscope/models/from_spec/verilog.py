@@ -26,7 +26,8 @@ class InstanceVerilog:
 
     Args:
         verilog: the module.
-        offers: for each input port, the tokens that other components send, with the cycles of their arrival.
+        offers: for each input stream from another component, its tokens with the cycles of their arrival;
+            roots and ports to memory have none.
         expected: for each stream into a block or out of a port, the tokens that the module must produce.
         cycles: length of the run in cycles.
     """
@@ -40,13 +41,16 @@ class InstanceVerilog:
 def instance_verilog(
     machine: MappedMachine, level: str, module: str, value_bits: int, points: int, stage: str = ""
 ) -> InstanceVerilog:
-    """Run a machine, and return a level's first instance as a module with memories as large as the tensors.
+    """Run a machine, and return a level's first instance as a module.
+
+    Memories that are read are as large as the tensors; those of writers have a fixed size.
 
     Args:
         machine: a machine with ideal memory that has not run yet.
         level: level of the architecture.
         module: name of the module.
-        value_bits: width of every value, an integer in two's complement.
+        value_bits: width of an integer value in two's complement; values of a floating-point type have the
+            bits of the type.
         points: capacity of an accumulator in points.
         stage: the Einsum that the stage writes, ``R`` or ``R@2`` (round 2); empty for the first of the level.
 

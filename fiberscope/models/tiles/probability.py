@@ -81,13 +81,14 @@ def nonzero(expression: Expression, probability: Callable[[str], float], union_r
     """Return the probability that an expression has a nonzero, from the probabilities of its tensors.
 
     Args:
-        expression: products and sums of tensors, which are taken as independent.
+        expression: products, sums and differences of tensors, which are taken as independent. A difference
+            counts as a sum.
         probability: returns the probability of a tensor, by its name.
         union_rule: how probabilities of a sum are combined, see ``union``.
     """
     if isinstance(expression, Access):
         return probability(expression.tensor)
-    # ``Kernel`` refuses expressions other than sums and products of tensors
+    # ``Kernel`` refuses expressions other than sums, differences and products of tensors
     assert isinstance(expression, Operation)
     operands = [nonzero(operand, probability, union_rule) for operand in expression.operands]
     return math.prod(operands) if expression.operator == "*" else union(operands, union_rule)

@@ -1,8 +1,8 @@
 """Recorder of component states: samples the cycle accounting of a running machine at intervals.
 
 The engine keeps the cycle accounting in any case. Reading the accounting at the end of an interval gives
-exact counts without overhead for unrecorded runs. Intervals start at one cycle. At ``MAX_INTERVALS``
-intervals, pairs of intervals are joined.
+exact counts without overhead for unrecorded runs. Intervals start at one cycle. Before a sample beyond
+``MAX_INTERVALS`` complete intervals, pairs of intervals are joined.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ class StateWatch:
         kernel: a built kernel; with ``chains``, without lookahead models (``remove_lookahead``).
         window: cycles of the first clock, ``[start, end)``; the whole run by default.
         families: the families of the recorded components (``family_name``); all by default.
-        intervals: the maximum number of intervals.
+        intervals: the maximum number of complete intervals; the rest of a run or window is one more, which
+            can last up to two intervals.
         largest: the approximate maximum size of the document in bytes; a single interval may exceed it.
         chains: whether to sample the wait chains that lead to memory or through a network.
     """
@@ -241,7 +242,7 @@ class _Columns:
         return np.diff(table[:, :states], axis=0), table[1:, states:]
 
     def document_bytes(self, cycles: Counts, tokens: Counts) -> int:
-        """Return the size of the columns in a document; states that never occur are omitted."""
+        """Estimate the size of the columns in a document, which omits cycles of states that never occur."""
         names = sum(len(name) + len(label) for name, label in (*self.states, *self.queues))
         return names + _digits(cycles[:, cycles.any(axis=0)]) + _digits(tokens)
 

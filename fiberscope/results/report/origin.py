@@ -51,13 +51,16 @@ class RecordedRequest(ReportPart):
 
 
 class Sampling(ReportPart):
-    """Sampling of a run; ``note`` is the reason if a run was simulated in full.
+    """Sampling of a run.
+
+    ``note`` is the reason if a run was simulated in full, and describes the window if only one was simulated.
 
     ``fraction`` is the simulated fraction of the cycles, ``half_width`` the half-width of the interval as a
     fraction of the cycles. ``exact``, ``estimated`` and ``unavailable`` classify the parts of the report.
     ``traffic_ratio`` is simulated bytes over bytes of the functional pass, in the windows. ``rows`` are the
     rows of the random windows, as first row and row after the last. ``deviations`` has one number of cycles
-    per window; the variance of the cycles is the sum of their squares, with ``degrees`` degrees of freedom.
+    per random window; the variance of the cycles is the sum of their squares, with ``degrees`` degrees of
+    freedom.
     """
 
     windows: int
@@ -109,8 +112,9 @@ class Environment(ReportPart):
 class Host(ReportPart):
     """The computer that ran the simulation.
 
-    ``seconds`` is wall-clock time from the loaded operands to the verified product, ``simulation_seconds``
-    the time of the simulation, on which the speeds are based. ``computes_per_host_cycle`` is multiplications
+    ``seconds`` is wall-clock time from the loaded operands (for an analytical model, from their loading) to
+    the verified result. ``simulation_seconds`` is the time on which the speeds are based: that of the
+    simulation, or of a sampled run all of ``seconds``. ``computes_per_host_cycle`` is multiplications
     per cycle of a core at ``hertz``, null if the frequency is unknown. Ticks are null without simulated
     components, multiplications if the problem has none.
     """

@@ -36,7 +36,7 @@ class Pipeline:
         stages: int,
         extra: Signal | None = None,
     ) -> None:
-        move = ~sink.valid | sink.ready
+        move = ~sink.valid | sink.ready  # all stages move together, unless the last one is full and blocked
         self.is_full = [pyrtl.Register(1, f"row_{stage}") for stage in range(stages)]
         word = source.word if extra is None else pyrtl.concat(extra, source.word)
         self.words = [DataRegister(len(word), f"row_word_{stage}") for stage in range(stages)]
@@ -46,6 +46,7 @@ class Pipeline:
             flag.next <<= pyrtl.select(move, enters, flag)
             row.next <<= pyrtl.select(move, self.words[stage - 1] if stage else word, row)
         equal = [properties.inner(f"full_{stage:02}") == flag for stage, flag in enumerate(self.is_full)]
+        # With equal stages, a row can be lost only at the output, which is valid while the last stage is full
         properties.claim("rows_inside", all_of(equal))
         properties.claim("a_row_leaves_once", sink.valid == self.is_full[-1])
 
@@ -80,7 +81,7 @@ class RowConstant:
     """
 
     def __init__(self, properties: Properties, source: StreamWires, rows: StreamWires) -> None:
-        name = source.definition.prefix.removesuffix("s")
+        name = source.definition.prefix.removesuffix("s")  # the singular of the port's name
         is_within_array = pyrtl.Register(1, "within")
         stored = DataRegister(len(source.word), f"{name}_of_rows")
         self.word = pyrtl.select(is_within_array, stored, source.fields["coordinate"])
