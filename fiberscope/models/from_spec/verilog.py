@@ -41,16 +41,13 @@ class InstanceVerilog:
 def instance_verilog(
     machine: MappedMachine, level: str, module: str, value_bits: int, points: int, stage: str = ""
 ) -> InstanceVerilog:
-    """Run a machine, and return a level's first instance as a module.
-
-    Memories that are read are as large as the tensors; those of writers have a fixed size.
+    """Run a machine, and return a level's first instance as a module; what it reads fits its memories.
 
     Args:
         machine: a machine with ideal memory that has not run yet.
         level: level of the architecture.
         module: name of the module.
-        value_bits: width of an integer value in two's complement; values of a floating-point type have the
-            bits of the type.
+        value_bits: width of an integer in two's complement; a floating-point value has the bits of its type.
         points: capacity of an accumulator in points.
         stage: the Einsum that the stage writes, ``R`` or ``R@2`` (round 2); empty for the first of the level.
 
