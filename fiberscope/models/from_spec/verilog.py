@@ -41,7 +41,7 @@ class InstanceVerilog:
 def instance_verilog(
     machine: MappedMachine, level: str, module: str, value_bits: int, points: int, stage: str = ""
 ) -> InstanceVerilog:
-    """Run a machine, and return a level's first instance as a module; what it reads fits its memories.
+    """Run a machine, and return a level's first instance as a module whose memories fit its data.
 
     Args:
         machine: a machine with ideal memory that has not run yet.
