@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import sys
 
-import fiberscope
+from fiberscope.explore.tables import simulate_to_end
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.cascades import count_additions, graph_of_cascade
 from fiberscope.models.graphs.rewrites import apply_rewrites
 from fiberscope.models.trace.api import load_outline, model
+from fiberscope.results.errors import refuse_interrupted
 
 MACHINES = ("gamma", "outerspace", "extensor")
 RANDOM = "uniform:rows=200,cols=200,nonzeros=1200,seed=1"
@@ -27,9 +28,10 @@ def rows(name: str, matrix: str) -> list[str]:
     operands, unbounded = {"A": matrix, "B": matrix}, {"depth": 0}
     figures = []
     for title, variant in (("graph", graph), ("graph, rewritten", apply_rewrites(graph, REWRITES))):
-        report = run(variant, operands, unbounded)
+        report = refuse_interrupted(run(variant, operands, unbounded))
         figures.append((title, report.operations["multiply"], count_additions(report), report.cycles))
-    for title, report in (("trace", model(name, matrix)), ("machine", fiberscope.simulate(name, matrix))):
+    trace = refuse_interrupted(model(name, matrix))
+    for title, report in (("trace", trace), ("machine", simulate_to_end(name, matrix))):
         counts = report.operations
         figures.append((title, counts["multiply"], counts.get("add", 0), report.cycles))
     return [f"| {name} | {title} | {m:,} | {a:,} | {c:,} |" for title, m, a, c in figures]

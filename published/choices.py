@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import fiberscope
 from fiberscope import accelerators
 from fiberscope.explore.compare import read_published
+from fiberscope.explore.tables import simulate_to_end
 from fiberscope.results.report.table import Table, percent, replace_between
 
 Settings = dict[str, str]
@@ -103,7 +103,7 @@ def cycles(matrix: str, memory: str, text: str) -> int:
     """
     options = {"reorder": "affinity", "memory.model": memory}
     settings: Settings = dict(setting.split("=", 1) for setting in text.split())
-    count = fiberscope.simulate("gamma", matrix, settings=options | settings).cycles
+    count = simulate_to_end("gamma", matrix, settings=options | settings).cycles
     print(f"{matrix}, {memory}, {text or 'as shipped'}: {count:,} cycles", file=sys.stderr, flush=True)
     return count
 

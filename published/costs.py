@@ -27,6 +27,7 @@ from fiberscope.results.costs.prices import price_machine
 from fiberscope.results.costs.run_costs import CLOCK, CLOCK_TREE, DYNAMIC, LEAKAGE, MEMORY, Kind
 from fiberscope.results.costs.scaling import area_factor
 from fiberscope.results.costs.silicon import logic_area
+from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.report.cost_parts import AreaPart, CostInterval, Energy, EnergyPart
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.table import Table, percent
@@ -199,7 +200,7 @@ def _compare(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[CostF
 def _report(cost: PublishedCost) -> Report:
     """Run the machine with the settings of the published run, or its specification."""
     if cost.machine not in accelerators.names():
-        return model(cost.machine, *cost.operands)
+        return refuse_interrupted(model(cost.machine, *cost.operands))
     settings: Mapping[str, str | int] = {}
     if cost.model is not None:
         publication = read_published(accelerators.find(cost.machine))

@@ -10,7 +10,8 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-import fiberscope
+from fiberscope import Report
+from fiberscope.explore.tables import simulate_to_end
 
 FILES = Path(__file__).parent.parent / "examples" / "specifications"
 DATAFLOWS = ("row_wise", "inner", "outer")
@@ -29,7 +30,7 @@ def main() -> None:
     cycles = {}
     print("| | multiplies |", " | ".join(f"{name}, cycles | KiB" for name in DATAFLOWS), "|")
     for name, matrix in MATRICES.items():
-        runs = [fiberscope.simulate(str(FILES / f"{dataflow}.yaml"), matrix) for dataflow in DATAFLOWS]
+        runs = [simulate_to_end(str(FILES / f"{dataflow}.yaml"), matrix) for dataflow in DATAFLOWS]
         cells = [f"{run.cycles:,} | {_kibibytes(run):,.0f}" for run in runs]
         print(f"| {name} | {runs[0].operations['multiply']:,} | {' | '.join(cells)} |")
         cycles[name] = [run.cycles for run in runs]
@@ -37,7 +38,7 @@ def main() -> None:
         _draw(cycles, sys.argv[1])
 
 
-def _kibibytes(run: fiberscope.Report) -> float:
+def _kibibytes(run: Report) -> float:
     return sum(tensor.read_bytes + tensor.write_bytes for tensor in run.traffic.values()) / 1024
 
 

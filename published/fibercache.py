@@ -19,9 +19,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-import fiberscope
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.layout import B_POINTERS, PARTIAL, B
+from fiberscope.explore.tables import simulate_to_end
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.protocol import CONSUME, FETCH, READ, TENSOR_SHIFT, WRITE
 
@@ -130,7 +130,7 @@ def main() -> None:
     """Run Gamma on a matrix; print the reads of the machine and of the models."""
     matrix, *arguments = sys.argv[1:] or ["p2p-Gnutella31"]
     settings = dict(setting.split("=", 1) for setting in arguments)
-    report = fiberscope.simulate("gamma", matrix, settings=settings, parts={"bank": RecordingBank})
+    report = simulate_to_end("gamma", matrix, settings=settings, parts={"bank": RecordingBank})
     cache = GammaConfiguration.model_validate(report.config).fibercache
     opcodes, targets = np.asarray(operations), np.asarray(addresses)
     without_partials, with_partials = (

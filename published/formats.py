@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from fiberscope.models.graphs import compile_expression, run
+from fiberscope.results.errors import refuse_interrupted
 
 Shape = tuple[int, ...]
 WIDE: Mapping[str, Shape] = {"B": (200, 200), "C": (200, 200), "c": (200,)}
@@ -35,7 +36,7 @@ def cycles(name: str, letter: str, fill: float) -> int:
         if f"{tensor}:" in formats
     }
     graph = compile_expression(text, [formats.replace("L", letter)], list(order)).graph
-    return int(run(graph, operands).cycles)
+    return int(refuse_interrupted(run(graph, operands)).cycles)
 
 
 def lines() -> Iterator[str]:

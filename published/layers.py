@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import fiberscope
+from fiberscope.explore.tables import simulate_to_end
 
 SPECIFICATIONS = Path(__file__).parent.parent / "examples" / "specifications"
 MACHINES = ("gamma", "extensor", "outerspace", "sigma", "weight_stationary")
@@ -54,7 +54,7 @@ def main() -> None:
 def table_cells(machine: str, chain: str, operands: dict[str, str]) -> Iterator[str]:
     """Yield the cells of a row."""
     settings = SETTINGS.get(machine, {})
-    report = fiberscope.simulate(machine, chain=chain, tensors=operands, settings=settings)
+    report = simulate_to_end(machine, chain=chain, tensors=operands, settings=settings)
     assert report.chain is not None
     moved_bytes = sum(tensor.read_bytes + tensor.write_bytes for tensor in report.traffic.values())
     yield f"{report.cycles:,}"

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from unittest.mock import patch
 
-import fiberscope
+from fiberscope.explore.tables import simulate_to_end
 from fiberscope.hw.dram import DramChannel, DramSpecification
 from fiberscope.hw.dram.commands import Command
 
@@ -83,7 +83,7 @@ def main() -> None:
 
     settings = dict(setting.split("=", 1) for setting in arguments)
     with patch("fiberscope.accelerators.memory.DramChannel", logging_channel):  # records commands
-        report = fiberscope.simulate(accelerator, matrix, settings=settings)
+        report = simulate_to_end(accelerator, matrix, settings=settings)
     cycles: Counter[str] = Counter()
     for channel in channels:
         cycles += BusTime(channel).cycles

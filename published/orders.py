@@ -14,7 +14,7 @@ from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.choice import candidates
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.formats import Format
-from fiberscope.results.errors import DeadlockedRunError
+from fiberscope.results.errors import DeadlockedRunError, refuse_interrupted
 from fiberscope.workloads.expressions.expression import accesses
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -83,9 +83,10 @@ def measure_orders(text: str, sizes: Mapping[str, int], draw: Draw, seed: int) -
     pairs = []
     for candidate in candidates(assignment, formats, tensors, tensors):
         try:
-            pairs.append((candidate.expected.cycles, run(candidate.graph, tensors, {"depth": 64}).cycles))
+            report = refuse_interrupted(run(candidate.graph, tensors, {"depth": 64}))
         except DeadlockedRunError:
-            pairs.append((candidate.expected.cycles, run(candidate.graph, tensors, {"depth": 0}).cycles))
+            report = refuse_interrupted(run(candidate.graph, tensors, {"depth": 0}))
+        pairs.append((candidate.expected.cycles, report.cycles))
     return pairs
 
 

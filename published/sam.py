@@ -22,6 +22,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.models.graphs.execution import run
 from fiberscope.models.graphs.netlist import Graph
+from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.report.table import Table
 from fiberscope.workloads import load
 from fiberscope.workloads.errors import nearest
@@ -143,7 +144,7 @@ def experiments(
 def _cycles(
     graph: Graph | Path, tensors: Mapping[str, object], settings: Mapping[str, object] = SAM_TIMING
 ) -> int:
-    return run(graph, tensors, settings).cycles
+    return refuse_interrupted(run(graph, tensors, settings)).cycles
 
 
 def _run_graphs(
@@ -282,7 +283,7 @@ def token_shares(matrix: SparseTensor) -> dict[str, float]:
 
     A stream carries a token or is idle in each cycle. Control tokens are stops and done.
     """
-    report = run(GRAPHS / "fig14_identity.gv", {"B": matrix}, SAM_TIMING)
+    report = refuse_interrupted(run(GRAPHS / "fig14_identity.gv", {"B": matrix}, SAM_TIMING))
     shares: dict[str, float] = {}
     for stream, block in (("outer", "graph.fiberlookup_B0_i"), ("inner", "graph.fiberlookup_B1_j")):
         data, stops, dones = (

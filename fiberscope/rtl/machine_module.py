@@ -197,9 +197,11 @@ def _product(request: CosimRequest) -> CsrArray:
     Raises:
         InputError: the product is wrong.
         DeadlockError: the machine deadlocks.
+        KeyboardInterrupt: the run was interrupted.
     """
     reference_machine, problem = _make(request, Kernel())
-    reference_machine.kernel.run()
+    if not reference_machine.kernel.run().complete:
+        raise KeyboardInterrupt
     product = cast(CsrArray, reference_machine.result())
     if not problem.check(product).passed:
         raise InputError(f"{request.accelerator} itself gets this product wrong; see fiberscope sim")

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import fiberscope
 from fiberscope.hw.dram.commands import Command
 from fiberscope.hw.rtl.tools.area import Area
 from published import (
@@ -171,7 +172,7 @@ def test_settings_of_a_choice_go_before_those_of_the_published_runs(monkeypatch:
         calls.append((machine, matrix, settings))
         return SimpleNamespace(cycles=7)
 
-    monkeypatch.setattr(choices.fiberscope, "simulate", simulate)
+    monkeypatch.setattr(choices, "simulate_to_end", simulate)
     assert choices.cycles("nowhere", "dram", "reorder=none pe.count=16") == 7
     settings = {"reorder": "none", "memory.model": "dram", "pe.count": "16"}
     assert calls == [("gamma", "nowhere", settings)]
@@ -185,7 +186,7 @@ def test_cells_of_a_layer_are_those_of_its_chain() -> None:
         "W": "uniform:rows=9,cols=5,nonzeros=20",
     }
     cells = list(layers.table_cells("gamma", "Y = A X; Z = Y W", operands))
-    report = layers.fiberscope.simulate("gamma", chain="Y = A X; Z = Y W", tensors=operands)
+    report = fiberscope.simulate("gamma", chain="Y = A X; Z = Y W", tensors=operands)
     assert report.chain is not None
     assert cells[0] == f"{report.cycles:,}"
     assert cells[2] == ", ".join(f"{step.cycles:,}" for step in report.chain.steps.values())
