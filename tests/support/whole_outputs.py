@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from zlib import crc32
 
@@ -34,12 +34,21 @@ OPERANDS = {  # in commands, by a short name
 OF_THE_HOST = re.compile(r"^(Host|Version|Sources?) .*", re.MULTILINE)
 
 
-def read_commands(folder: Path) -> list[str]:
-    """Return the lines of ``whole_outputs.txt``: each has commands, divided by ``;;``."""
-    return (folder / "whole_outputs.txt").read_text(encoding="utf-8").splitlines()
+def outputs_test(file: str) -> Callable[..., None]:
+    """Return the test of a folder: it runs each line of ``whole_outputs.txt``, commands divided by ``;;``."""
+    folder = Path(file).parent
+    lines = (folder / "whole_outputs.txt").read_text(encoding="utf-8").splitlines()
+
+    @pytest.mark.usefixtures("here")
+    @pytest.mark.parametrize("commands", lines)
+    def test(commands: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.setenv("COLUMNS", "100")
+        _check_outputs(folder, capsys, commands)
+
+    return test
 
 
-def check_outputs(folder: Path, capsys: pytest.CaptureFixture[str], commands: str) -> None:
+def _check_outputs(folder: Path, capsys: pytest.CaptureFixture[str], commands: str) -> None:
     """Run the commands of a line in an empty folder with the examples; compare what they print and write.
 
     FIBERSCOPE_UPDATE_GOLDEN=1 keeps new numbers; the commit gives the reason.

@@ -1,17 +1,9 @@
 """All that commands print and write, to the last word and number: that nothing has moved."""
 
-from pathlib import Path
-
 import pytest
-from whole_outputs import check_outputs, read_commands
+from whole_outputs import outputs_test
 
-HERE = Path(__file__).parent
-
-
-@pytest.mark.usefixtures("sweeps_here")
-@pytest.mark.parametrize("commands", read_commands(HERE))
-def test_no_word_and_no_number_of_the_commands_has_moved(commands, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("duckdb", reason="the extra 'sweep' is not installed")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    check_outputs(HERE, capsys, commands)
+pytest.importorskip("duckdb", reason="the extra 'sweep' is not installed")
+test_no_word_and_no_number_of_the_commands_has_moved = pytest.mark.usefixtures("sweeps_here")(
+    outputs_test(__file__)
+)
