@@ -118,7 +118,7 @@ def _logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict
 def _bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Testbench | None:
     """Return the test bench of a block with these ports; None without stimulus for its parameters.
 
-    The bench is also omitted if the RTL and the event model differ on the stimulus.
+    If the RTL and the event model differ on the stimulus, there is no bench either. The reason is printed.
     """
     from fiberscope.hw.rtl.kit.axis import axis_bits
     from fiberscope.rtl.handover.recording import DifferentRunError, has_stimulus, record
@@ -129,7 +129,11 @@ def _bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Te
         return None
     try:
         recorded = record(block, parameters, plain=ports == "plain")
-    except (AssertionError, DifferentRunError, SimulationError):  # the parameters do not allow the tokens
+    except (AssertionError, SimulationError):
+        print("Test bench: none, because the tokens of the stimulus do not suit these parameters")
+        return None
+    except DifferentRunError as error:
+        print(f"Test bench: none, because of a difference with these parameters: {error}")
         return None
     convert = partial(axis_bits, recorded.interface) if ports == "axis" else dict
     return make_testbench(block.name, recorded.interface.module, text, recorded, convert)

@@ -8,7 +8,7 @@ import pytest
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.interface import Token, tokens_of
 from fiberscope.hw.streams.merge_lists import POINTS, SUM, Lists
-from fiberscope.hw.streams.merge_tables_rtl import TablesParameters
+from fiberscope.hw.streams.merge_tables_rtl import TablesParameters, WaysParameters
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.merged_points_rtl import BLOCK as POINTS_RTL
 from fiberscope.hw.streams.merged_points_rtl import MergedPointsParameters
@@ -22,6 +22,9 @@ ROWS = ((9, 70), (8, 71), (7, 72))
 OVER, ENDS = (DONE, 0, 0, 0.0), (STOP, 1, 0, 0.0)
 STORED, LAST = (DATA, 1, 0, 0.0), (DATA, POINTS, 0, 0.0)  # where a fiber goes: into area 1, or on
 WIDTHS = {"lists": 4, "partials": 4, "carried": 1, "coordinate_bits": 8, "reference_bits": 8, "value_bits": 8}
+
+
+POINTS_OF = [(kind, "lists") for kind in (TablesParameters, MergedPointsParameters)]
 
 
 def table():
@@ -98,6 +101,17 @@ def test_the_end_of_work_takes_no_element_along():
     inputs = {"merged": [ENDS, (DATA, 1, 1, 1.0)], "groups": [LAST, OVER]}
     with pytest.raises(AssertionError, match="merged is left"):
         carried(POINTS_RTL, MergedPointsParameters(**WIDTHS), inputs, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"), [(WaysParameters, "fibers"), (WaysParameters, "lists"), *POINTS_OF]
+)
+def test_references_that_cannot_hold_the_number_of_fibers_or_lists_are_refused(kind, number):
+    """The segment after the last fiber would be that of fiber 0, and the highest reference marks a sum."""
+    sizes = {"fibers": 1, "lists": 2} if kind is WaysParameters else {"lists": 2}
+    assert kind(**sizes | {number: 15}, reference_bits=4)
+    with pytest.raises(ValueError, match="reference_bits must be from 5 to 62, not 4"):
+        kind(**sizes | {number: 16}, reference_bits=4)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -17,7 +17,7 @@ from fiberscope.sim.testing import run_block
 LINE = 512
 
 
-@given(divisor=st.integers(1, 100), width=st.integers(8, 42), data=st.data())
+@given(divisor=st.integers(1, 100), width=st.integers(1, 42), data=st.data())
 def test_the_remainder_is_that_of_python(divisor, width, data):
     pyrtl.reset_working_block()
     pyrtl.Output(7, "rest").__ilshift__(remainder(pyrtl.Input(width, "number"), divisor))
@@ -25,6 +25,15 @@ def test_the_remainder_is_that_of_python(divisor, width, data):
     for number in {0, (1 << width) - 1, *data.draw(st.lists(st.integers(0, (1 << width) - 1)))}:
         simulation.step({"number": number})
         assert simulation.inspect("rest") == number % divisor
+
+
+def test_an_address_with_one_bit_above_the_interleaving_selects_one_of_two_outputs():
+    """Six outputs, of which such addresses reach the first two."""
+    parameters = CrossbarParameters(2, 6, interleave_bits=16, address_bits=17)
+    simulation = pyrtl.Simulation(block=crossbar.BLOCK.twin(parameters).block, tracer=None)
+    wires = dict.fromkeys((wire.name for wire in simulation.block.wirevector_subset(pyrtl.Input)), 0)
+    simulation.step(wires | {"inputs_0_valid": 1, "inputs_0_reference": 1 << 16})
+    assert [simulation.inspect(f"outputs_{place}_valid") for place in range(6)] == [0, 1, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """The test bench of an export: it replays the event model's run in a simulator, and finds faults."""
 
 import subprocess
+from dataclasses import fields
 
 import pytest
 from optional_programs import needs
 
 from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.parameters import CHOICES
 from fiberscope.hw.rtl.tools.stream_stimulus import BENCH_STIMULI
 from fiberscope.rtl.handover import recording
 from fiberscope.rtl.handover.recording import DifferentRunError, has_stimulus, record
@@ -100,12 +102,36 @@ def test_a_block_without_stimulus_has_none(tmp_path):
     assert "Test bench" not in (tmp_path / "channel" / "README.md").read_text()
 
 
-def test_a_dropper_of_values_has_a_bench(tmp_path):
-    assert cli.run(["rtl", "export", "coordinate_dropper", "--set=inner=values", "-o", str(tmp_path)]) == 0
-    assert (tmp_path / "coordinate_dropper_tb.v").exists()
+def kinds():
+    """Each block with each value of a parameter that is a name, the type of values aside."""
+    for block in BENCH_STIMULI:
+        for known in fields(BLOCKS[block].parameters):
+            for choice in known.metadata.get(CHOICES, ()):
+                if known.name != "values" and choice != known.default:
+                    yield block, known.name, choice
 
 
-def test_parameters_that_the_stimulus_does_not_suit_cost_the_bench_alone(tmp_path):
-    assert cli.run(["rtl", "export", "locator", "--set=bases=1", "-o", str(tmp_path)]) == 0
+@pytest.mark.parametrize(("block", "parameter", "choice"), list(kinds()))
+def test_a_block_of_any_kind_has_a_bench(block, parameter, choice):
+    given = BLOCKS[block].parameters(**SMALL.get(block, {}) | {parameter: choice})
+    assert record(BLOCKS[block], given, plain=True).tokens >= 10
+
+
+@pytest.mark.parametrize(
+    ("block", "setting", "reason"),
+    [
+        ("locator", "bases=1", "the tokens of the stimulus do not suit these parameters"),
+        (
+            "alu",
+            "result_bits=2",
+            "of a difference with these parameters: alu: the RTL does not send the tokens",
+        ),
+    ],
+)
+def test_parameters_that_the_stimulus_does_not_suit_cost_the_bench_alone(
+    block, setting, reason, tmp_path, capsys
+):
+    assert cli.run(["rtl", "export", block, f"--set={setting}", "-o", str(tmp_path)]) == 0
     assert (tmp_path / "README.md").exists()
     assert not list(tmp_path.glob("*_tb.v"))
+    assert f"Test bench: none, because {reason}" in capsys.readouterr().out

@@ -302,7 +302,7 @@ class FiberReader(Component):
             ENTRY_WORDS * number >= len(self.lines)
             or self.lines[ENTRY_WORDS * number + MARKS] & (REQUESTED | ARRIVED) != REQUESTED
         ):
-            refuse_reply(self.name, number)
+            refuse_reply(number)
         self.replies.pop()
         self.lines[ENTRY_WORDS * number + MARKS] |= ARRIVED
         way = number // self.buffer_lines

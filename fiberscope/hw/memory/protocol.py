@@ -45,9 +45,12 @@ def operation_name(operation: int) -> str:
     return _NAMES[operation] if 0 <= operation < len(_NAMES) else f"operation {operation}"
 
 
-def refuse_reply(name: str, slot: int) -> NoReturn:
-    """Raise ``SimulationError``: a component got a reply for a slot in which no request is open."""
-    raise SimulationError(f"{name}: a reply for slot {slot}, which has no open request")
+def refuse_reply(slot: int) -> NoReturn:
+    """Raise ``SimulationError``: a component got a reply for a slot in which no request is open.
+
+    The kernel adds the name of the component, and the cycle.
+    """
+    raise SimulationError(f"a reply for slot {slot}, which has no open request")
 
 
 class HeldRequest(NamedTuple):

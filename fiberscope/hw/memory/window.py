@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from array import array
 
+from fiberscope.hw.memory.protocol import refuse_reply
 from fiberscope.sim.errors import SimulationError
 
 
@@ -69,7 +70,7 @@ class ReorderWindow:  # C: final
         """
         age = slot - self._oldest if slot >= self._oldest else slot - self._oldest + self.size
         if slot < 0 or slot >= self.size or age >= self.in_flight() or self._complete[slot]:
-            raise SimulationError(f"a reply for slot {slot}, which has no open request")
+            refuse_reply(slot)
         self._complete[slot] = 1
         previous = self.arrived
         # The loop ends: the flag of a slot is cleared before the next slot is looked at

@@ -19,8 +19,7 @@ AHEAD = 64  # cycles that a block runs at a time; their tokens fit in the host's
 class AheadKernel(Kernel):
     """Runs a machine of stream blocks, each ahead of those that read it, to the same outcome.
 
-    Every cycle counts as a time step, including a cycle in which all blocks wait for tokens in flight, except
-    after the last tick of a budget of steps: such a budget ends early, as if at its limit. In
+    Every cycle counts as a time step, including a cycle in which all blocks wait for tokens in flight. In
     three cases the blocks run in step, as in any kernel: a tracer is attached (from then on); a channel is
     bounded or a component is not a ``StreamBlock``; or blocks feed back to each other. The machine must have
     one clock domain, which is not checked.
@@ -54,7 +53,11 @@ class AheadKernel(Kernel):
         if self.time - start == steps:
             return SLICE_END
         # If no tick is due, no token is in flight and the run has drained
-        return LIMIT if min([process.due() for process in self.processes]) < MAX_TIME else DRAINED
+        due = min([process.due() for process in self.processes])
+        if due >= until:
+            return LIMIT if due < MAX_TIME else DRAINED
+        self._take_over(start + steps)  # the last of these cycles had no tick
+        return SLICE_END
 
     def _run_ahead(self, until: int) -> None:
         """Run all blocks up to a cycle, or up to the cycle of the first exception.

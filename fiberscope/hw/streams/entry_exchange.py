@@ -6,7 +6,8 @@ from __future__ import annotations
 from array import array
 from typing import ClassVar
 
-from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST, TAG_MASK, WRITE, refuse_reply
+from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST, TAG_MASK, WRITE
+from fiberscope.hw.memory.window import ReorderWindow
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.tokens import DATA, DONE
 from fiberscope.sim.channel import Channel
@@ -52,10 +53,9 @@ class EntryExchange(StreamBlock):
         super().__init__(name)
         self.base, self.entries, self.line_bytes = base, entries, line_bytes
         self.outstanding = outstanding
-        # A slot is the number of an exchange modulo ``outstanding``; its line arrives in any order.
-        self.begun = self.exchanges = 0  # number of exchanges whose line was requested, and written
+        self.window = ReorderWindow(outstanding)  # the lines requested; an exchange has the slot of its line
+        self.exchanges = 0  # number of exchanges whose line was written
         self.addresses = array("q", bytes(8 * outstanding))  # by slot, the address of its line
-        self.has_arrived = bytearray(outstanding)  # by slot, whether its line has arrived
 
     def tick(self, now: int) -> int:
         """Accept a reply, and send a request or pop a token."""
@@ -65,36 +65,32 @@ class EntryExchange(StreamBlock):
             self._look_for_input(now)
         has_moved = self.replies.can_pop()
         if has_moved:
-            self._receive(self.replies.coordinate() & TAG_MASK)
+            self.window.receive(self.replies.coordinate() & TAG_MASK)
             self.replies.pop()
         if self._can_write() and self.requests.can_push():
             self._write()
             return self.busy(now + 1)
         if self.in_stream.can_pop():
             kind = self.in_stream.control()
-            if kind == DONE and self.begun == self.exchanges:
+            if kind == DONE and self.window.sent == self.exchanges:
                 self.in_stream.pop()
                 return self.finish(now)
             if self._accept(kind):
                 return self.busy(now + 1)
         return self.busy(now + 1) if has_moved else self._wait()
 
-    def _receive(self, slot: int) -> None:
-        """Note that the line of an exchange has arrived."""
-        age = (slot + self.outstanding - self.exchanges % self.outstanding) % self.outstanding
-        if slot >= self.outstanding or age >= self.begun - self.exchanges or self.has_arrived[slot]:
-            refuse_reply(self.name, slot)
-        self.has_arrived[slot] = 1
+    def _is_full(self) -> bool:  # C: noexcept
+        """Return whether no further exchange may begin before the oldest is written."""
+        return self.window.sent - self.exchanges == self.outstanding
 
     def _can_write(self) -> bool:  # C: noexcept
         """Return whether the line of the oldest exchange has arrived."""
-        return self.exchanges < self.begun and self.has_arrived[self.exchanges % self.outstanding] != 0
+        return self.exchanges < self.window.arrived
 
     def _write(self) -> None:
         """Write the line of the oldest exchange."""
         slot = self.exchanges % self.outstanding
         self.requests.push(WRITE, slot, self.addresses[slot])
-        self.has_arrived[slot] = 0
         self.exchanges += 1
 
     def _accept(self, kind: int) -> bool:
@@ -102,19 +98,17 @@ class EntryExchange(StreamBlock):
         if kind == DONE:
             return False
         if kind == DATA:
-            if self.begun - self.exchanges == self.outstanding or not self.requests.can_push():
+            if self._is_full() or not self.requests.can_push():
                 return False
-            slot = self.begun % self.outstanding
+            slot = self.window.send()
             self.addresses[slot] = self.base + self.in_stream.coordinate() // self.entries * self.line_bytes
             self.requests.push(READ, slot, self.addresses[slot])
-            self.begun += 1
         self.in_stream.pop()
         return True
 
     def _wait(self) -> int:
         """Return the wait state of a cycle without movement."""
-        is_full = self.begun - self.exchanges == self.outstanding
-        asks = self.in_stream.can_pop() and self.in_stream.control() == DATA and not is_full
+        asks = self.in_stream.can_pop() and self.in_stream.control() == DATA and not self._is_full()
         if self._can_write() or asks:
             return self.wait_output(self.requests)
-        return self.wait_input(self.replies if self.exchanges < self.begun else self.in_stream)
+        return self.wait_input(self.replies if self.exchanges < self.window.sent else self.in_stream)

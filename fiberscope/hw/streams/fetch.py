@@ -6,7 +6,8 @@ from __future__ import annotations
 from array import array
 from typing import ClassVar
 
-from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, refuse_reply
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
+from fiberscope.hw.memory.window import ReorderWindow
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.kept import NO_LINE
 from fiberscope.hw.streams.output import OutputStream
@@ -97,11 +98,10 @@ class Fetch(StreamBlock):
         self.line_bytes = line_bytes
         self.entries = entries
         self.window = window
-        self.outstanding = outstanding
         self.tag_base = port << PORT_SHIFT
         self.line = NO_LINE  # the line that was requested last
-        # ``lines`` is the number of lines requested; of these, the first ``arrived_lines`` have all arrived.
-        self.lines = self.arrived_lines = self.reused = 0
+        self.line_window = ReorderWindow(outstanding)  # the lines requested, without their data
+        self.lines = self.reused = 0
         self.held = self._head = 0
         self._pair: list[Channel] = []  # in_ref and in_crd, if both are connected
         self._next_line = NO_LINE  # next line that the input's head needs, ``NO_LINE`` if not yet computed
@@ -109,7 +109,6 @@ class Fetch(StreamBlock):
         self._kinds, self._references, self._coordinates, self._needed_lines = (
             array("q", bytes(8 * window)) for _ in range(4)
         )
-        self._arrived = bytearray(outstanding)  # by line number modulo its size, whether the line has arrived
 
     def elaborate(self) -> None:
         """Look up the channels of the ports."""
@@ -135,24 +134,14 @@ class Fetch(StreamBlock):
 
     def _is_ready(self) -> bool:  # C: noexcept
         """Return whether all lines of the oldest token have arrived."""
-        return self.held > 0 and self._needed_lines[self._head] <= self.arrived_lines
+        return self.held > 0 and self._needed_lines[self._head] <= self.line_window.arrived
 
     def _receive(self) -> bool:
-        """Accept a reply; return whether there was one.
-
-        ``arrived_lines`` advances over the lines that have arrived in the order of the requests.
-        """
+        """Accept a reply; return whether there was one."""
         if not self.replies.can_pop():
             return False
-        slot = self.replies.coordinate() & TAG_MASK
-        age = (slot + self.outstanding - self.arrived_lines % self.outstanding) % self.outstanding
-        if slot >= self.outstanding or age >= self.lines - self.arrived_lines or self._arrived[slot]:
-            refuse_reply(self.name, slot)
-        self._arrived[slot] = 1
+        self.line_window.receive(self.replies.coordinate() & TAG_MASK)
         self.replies.pop()
-        while self.arrived_lines < self.lines and self._arrived[self.arrived_lines % self.outstanding]:
-            self._arrived[self.arrived_lines % self.outstanding] = 0
-            self.arrived_lines += 1
         return True
 
     def _send(self) -> int:
@@ -198,9 +187,9 @@ class Fetch(StreamBlock):
 
     def _request_line(self) -> bool:
         """Request the next line if one more may be in flight; return whether it was requested."""
-        if self.lines - self.arrived_lines >= self.outstanding or not self.requests.can_push():
+        if not self.line_window.has_free_slot() or not self.requests.can_push():
             return False
-        tag = self.tag_base | self.lines % self.outstanding
+        tag = self.tag_base | self.line_window.send()
         self.requests.push(READ, tag, self._next_line * self.line_bytes)
         self.line = self._next_line
         self.lines += 1
@@ -223,7 +212,7 @@ class Fetch(StreamBlock):
         """Return the wait state of a cycle without movement; ``full_channel`` is a full output or None."""
         if full_channel is not None:
             return self.wait_output(full_channel)
-        if self.arrived_lines < self.lines:
+        if self.line_window.in_flight() > 0:
             return self.wait_input(self.replies)
         if self._is_visible():
             return self.wait_output(self.requests)

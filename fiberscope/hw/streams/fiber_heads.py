@@ -16,6 +16,7 @@ from fiberscope.hw.streams.way_lines import ArrayLines, WayLines
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output
+from fiberscope.sim.errors import SimulationError
 
 
 class FiberHeads(FiberWays):
@@ -36,8 +37,11 @@ class FiberHeads(FiberWays):
     lists is a choice of this model.
 
     Args:
-        most: largest number of lists of a task; a task with more lists is not supported, and not checked.
+        most: largest number of lists of a task that are not empty.
         segments, coordinates, values, lists, arrays, ahead, waiting: see ``FiberWays``.
+
+    Raises:
+        SimulationError: during the run, if a task has more lists.
     """
 
     PORTS = (
@@ -76,6 +80,14 @@ class FiberHeads(FiberWays):
     def _receive_partials(self) -> bool:
         """Return False: no fiber is partial, so no message about one arrives."""
         return False
+
+    def _next_round(self) -> bool:
+        has_round = FiberWays._next_round(self)
+        if self.count > self.radix:
+            raise SimulationError(
+                f"{self.name}: a task has {self.count} lists, but at most {self.radix} can be merged"
+            )
+        return has_round
 
     def _merge(self, fan_in: int) -> None:
         # ``HeadPoints`` finds the list of an element by its number and the first list of the task

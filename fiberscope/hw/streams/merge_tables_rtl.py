@@ -30,7 +30,8 @@ class TablesParameters(ValueParameters):
         partials: capacity for the elements of all partial fibers of a round, 2 to 65536.
         carried: number of references that travel along with a list.
         coordinate_bits: width of a coordinate.
-        reference_bits: width of a reference, which can also be the number of a list.
+        reference_bits: width of a reference, which can also be the number of a list; the number of lists must
+            fit.
         value_bits: width of a value of an integer type, 1 to 53.
         values: type of the values.
     """
@@ -39,7 +40,7 @@ class TablesParameters(ValueParameters):
     partials: int = number(64, 2, 1 << 16)
     carried: int = number(0, 0, 8)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
-    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.lists + 1), 62))
     value_bits: int = number(32, 1, WHOLE_BITS)
     values: str = value_type()
 
@@ -59,8 +60,8 @@ class WaysParameters(TablesParameters):
     """Parameters of the ways of a merger.
 
     Args:
-        lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: see
-            ``TablesParameters``.
+        lists, partials, carried, coordinate_bits, value_bits, values: see ``TablesParameters``.
+        reference_bits: width of a reference; the numbers of lists and of fibers must fit.
         radix: number of ways, 2 to 64.
         fibers: number of fibers of the level, 1 to 65536.
         elements: number of elements of all fibers, 1 to 65536.
@@ -71,6 +72,9 @@ class WaysParameters(TablesParameters):
     fibers: int = number(64, 1, 1 << 16)
     elements: int = number(512, 1, 1 << 16)
     waiting: int = number(4, 1, 64)
+    reference_bits: int = number(
+        32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(max(own.fibers, own.lists) + 1), 62)
+    )
 
     @property
     def place_bits(self) -> int:

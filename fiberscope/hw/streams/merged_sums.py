@@ -44,6 +44,10 @@ class PointsAndSums(MergedPoints):
         self.ports = (*kept_ports, Output("targets", MERGE), output_stream("out_sum", VAL))
         self.has_sent_target = False  # whether the destination of the current fiber has been sent
 
+    def quiet(self) -> int:  # C: noexcept
+        """Return 0 if the next element sends the destination of its fiber, else ``MAX_TIME``."""
+        return MAX_TIME if self.has_sent_target else 0
+
     def update(self, now: int) -> int:
         """Send the destination of a fiber, and pop an element or the stop of a fiber."""
         if not self.groups.can_pop():

@@ -10,7 +10,7 @@ from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.parallel import check_ways
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import NO_QUIRKS
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, format_token
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, REF, STOP, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
@@ -221,13 +221,13 @@ class Serializer(WayJoiner):
     def _forward(self, source: Channel, now: int) -> None:
         """Move a token of the current element to the output."""
         kind, level = source.control(), source.coordinate()
-        if kind in (DATA, EMPTY):
+        if kind == DONE or self.has_ended_list[self.way] or (kind == STOP and not self.depth):
+            self.refuse(self.way, "an element", now)
+        elif kind != STOP:
             self.out_stream.forward(source)
             # Without a loop, each token is a whole element
             if not self.depth:
                 self.way = NO_WAY
-        elif kind == DONE or not self.depth or self.has_ended_list[self.way]:
-            self.refuse(self.way, "an element", now)
         else:
             self._take_stop(level)
         source.pop()

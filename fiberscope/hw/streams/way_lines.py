@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 
 from fiberscope.hw.fibers.arrays import integers_of
-from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, TAG_MASK
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, TAG_MASK, refuse_reply
 from fiberscope.sim.channel import Channel
 
 
@@ -112,14 +112,22 @@ class WayLines:  # C: final
         """Receive a line, if one has arrived; return whether there was one.
 
         The elements of a way become available in their order: a line waits for all older lines of its way.
+
+        Raises:
+            SimulationError: if the line was not requested.
         """
         if not replies.can_pop():
             return False
         slot = replies.coordinate() & TAG_MASK
+        way = slot // self.ahead
+        if way >= self.ways:
+            refuse_reply(slot)
+        age = slot - way * self.ahead - self.oldest[way]
+        if (age if age >= 0 else age + self.ahead) >= self.flying[way] or self.has_arrived[slot]:
+            refuse_reply(slot)
         replies.pop()
         self.has_arrived[slot] = 1
         self.waiting -= 1
-        way = slot // self.ahead
         oldest = way * self.ahead + self.oldest[way]
         while self.has_arrived[oldest]:
             self.has_arrived[oldest] = 0

@@ -118,8 +118,7 @@ class StateWatch:
         kernel: a built kernel; with ``chains``, without lookahead models (``remove_lookahead``).
         window: cycles of the first clock, ``[start, end)``; the whole run by default.
         families: the families of the recorded components (``family_name``); all by default.
-        intervals: the maximum number of complete intervals; the rest of a run or window is one more, which
-            can last up to two intervals.
+        intervals: the maximum number of complete intervals; the rest of a run or window is one more.
         largest: the approximate maximum size of the document in bytes; a single interval may exceed it.
         chains: whether to sample the wait chains that lead to memory or through a network.
     """
@@ -183,10 +182,12 @@ class StateWatch:
         end = max(self._start, min(self._end, kernel.length(kernel.clocks[0])))
         last = self._last if self._last is not None else self._columns.read(kernel.end)
         base = self._base if self._base is not None else last
-        complete_intervals = max(0, -(-(end - self._start) // self._interval) - 1)
-        accounts = [base, *self._rows[:complete_intervals], last] if end > self._start else [base]
+        rows, interval = self._rows, self._interval
+        if end - self._start > interval * (len(rows) + 1):  # the next sample had joined intervals
+            rows, interval = halve_samples(rows, interval, self._max_intervals)
+        complete_intervals = max(0, -(-(end - self._start) // interval) - 1)
+        accounts = [base, *rows[:complete_intervals], last] if end > self._start else [base]
         cycles, tokens = self._columns.split_accounts(np.array(accounts))
-        interval = self._interval
         chains = self._chains.recorded() if self._chains is not None else None
         available_bytes = self._max_bytes - (len(chains.model_dump_json()) if chains is not None else 0)
         while self._columns.document_bytes(cycles, tokens) > available_bytes and len(cycles) > 1:

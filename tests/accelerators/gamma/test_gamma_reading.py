@@ -161,7 +161,7 @@ def test_a_reader_with_fewer_ways_than_its_tasks_is_refused():
 def test_a_reply_without_a_request_is_refused(strays, monkeypatch):
     table, store = located(partial=False)
     monkeypatch.setattr(gamma_stubs, "MemoryStub", lambda name, *_options: StrayMemory(name, strays))
-    with pytest.raises(SimulationError, match=r"reader: a reply for slot \d+, which has no open request"):
+    with pytest.raises(SimulationError, match=r"^a reply for slot \d+, which has no open request"):
         read(None, table, store, [0, END_OF_WORK])
 
 

@@ -105,14 +105,28 @@ def test_longer_intervals_are_the_shorter_ones_together():
         assert {sum(spent) for spent in zip(*one.states.values(), strict=True)} <= {0, 1, 2}
     coarse = seen(limits={"intervals": 50})
     assert coarse.intervals <= 50 < fine.intervals
+    check_intervals(coarse, fine)
+
+
+def check_intervals(coarse, fine):
+    """Each interval has the sum of its cycles, and the tokens of its last; only the last one is shorter."""
+    ends = [coarse.start + (number + 1) * coarse.interval for number in range(coarse.intervals)]
+    ends = [min(coarse.end, end) for end in ends]
     for name, one in coarse.components.items():
         exact = fine.components[name]
         for state, cycles in one.states.items():
             sums = [0, *accumulate(exact.states[state])]
-            ends = [min(fine.end, (number + 1) * coarse.interval) for number in range(coarse.intervals)]
-            assert list(accumulate(cycles)) == [sums[end] for end in ends]
+            assert list(accumulate(cycles)) == [sums[end] - sums[coarse.start] for end in ends]
         for port, queue in one.queues.items():
             assert queue.tokens == [exact.queues[port].tokens[end - 1] for end in ends]
+
+
+def test_only_the_last_interval_of_a_window_or_a_run_is_shorter():
+    fine = seen(limits=FINE)
+    for cycles in range(1, 24):
+        check_intervals(seen((300, 300 + cycles), limits={"intervals": 8}), fine)
+    for fewer in range(5):
+        check_intervals(seen(limits={"intervals": fine.end - fewer}), fine)
 
 
 @pytest.mark.parametrize("window", [(0, 100), (300, 700), (301, 302), (1000, 10**9), (10**8, 10**9)])

@@ -80,7 +80,7 @@ def test_a_reply_without_a_request_is_refused(kind, strays):
     kernel.connect(source, "out", block, "in_ref" if kind is Fetch else "in_stream", capacity=2)
     kernel.connect(block, "requests", memory, "requests", capacity=4)
     kernel.connect(memory, "replies", block, "replies", capacity=4)
-    with pytest.raises(SimulationError, match=r"block: a reply for slot \d+, which has no open request"):
+    with pytest.raises(SimulationError, match=r"^a reply for slot \d+, which has no open request"):
         kernel.run(cycle_limit=1000)
 
 

@@ -3,9 +3,11 @@
 import pytest
 
 from fiberscope.hw.streams.merge_lists import POINTS, SUM, Lists
+from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.merged_sums import Either, FiberSums, PointsAndSums
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
-from fiberscope.sim.testing import check_laws, run_block
+from fiberscope.sim import Input, Kernel
+from fiberscope.sim.testing import StreamSink, StreamSource, check_laws, run_block
 
 OVER = (DONE, 0, 0, 0.0)
 ENDS = (STOP, 1, 0, 0.0)
@@ -53,6 +55,46 @@ def test_products_and_sums_part_and_each_fiber_is_told_where_it_goes():
         "out_carried0[0]": [number(71), ENDS, ENDS, OVER],
         "out_sum[0]": [ENDS, value(5.0), value(7.0), ENDS, OVER],
     }
+
+
+STORED_AND_LAST = {
+    "points_and_sums": (PointsAndSums, "merged", "groups", ("targets",)),
+    "points": (MergedPoints, "merged", "groups", ("partials",)),
+    "fiber_sums": (FiberSums, "in_crd", "targets", ("partials",)),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "elements", "areas", "messages"), STORED_AND_LAST.values(), ids=STORED_AND_LAST
+)
+def test_no_element_of_those_that_a_block_calls_quiet_makes_it_send_a_message(
+    kind, elements, areas, messages
+):
+    block, kernel = kind("block", lists_of((9, 70), (8, 71))), Kernel()
+    kernel.clock("core", 10**9)
+    kernel.add(block)
+    tokens = {elements: [element(3, 1, 2.0), element(4, 0, 2.0), ENDS, element(5, 1, 1.0), ENDS]}
+    tokens |= {areas: [STORED, LAST, OVER], "in_val": [value(2.0), value(1.0), ENDS, value(1.0), ENDS, OVER]}
+    if kind is FiberSums:
+        tokens["in_crd"].append(OVER)
+    for port in block.declared_ports():
+        if isinstance(port, Input):
+            source = kernel.add(StreamSource(f"source.{port.name}", tokens[port.name]))
+            kernel.connect(source, "out", block, port.name, capacity=None)
+        else:
+            name = f"{port.name}[0]" if port.array else port.name
+            kernel.connect(block, name, kernel.add(StreamSink(f"sink.{port.name}")), "in", capacity=None)
+    kernel.build()
+    heads = block.channel(elements)
+    seen = 0
+    sent = [block.channel(port) for port in messages]
+    is_quiet, before = False, 0
+    while kernel.step():
+        pushes = sum(channel.pushes for channel in sent)
+        assert not is_quiet or pushes == before
+        is_quiet = block.quiet() > 0 and heads.occupancy > 0 and heads.token(0)[0] == DATA
+        seen, before = seen + is_quiet, pushes
+    assert seen > 0
 
 
 @pytest.mark.parametrize("first_of_two", [True, False])

@@ -69,6 +69,15 @@ def test_a_way_without_the_element_is_refused():
         run_streams(Serializer("block", 2), streams, [])
 
 
+@pytest.mark.parametrize("early", [0, "N", "S0"])
+def test_an_element_after_the_end_of_the_list_of_its_way_is_refused(early):
+    """Way 0 ends its list with its only element; a second one would be of the next list."""
+    streams = {"in_ref": [(0, 0), (1, 0), (2, "S0")], "in_stream[0]": [(0, 7), (1, "S1"), (2, early)]}
+    wrong = rf"{early} on in_stream\[0\] instead of an element"
+    with pytest.raises(SimulationError, match=wrong):
+        run_streams(Serializer("block", 1, depth=1), streams, [])
+
+
 def test_numbers_out_of_their_range_are_refused():
     with pytest.raises(ValueError, match="ways must be at least 1"):
         Merge("block", 0)

@@ -1,18 +1,21 @@
 """Fibers of tasks into the ways of a merger: each whole, with its lines from memory once, in any order."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from memory_stub import STRAYS, StrayMemory
 from shuffled_memory import Shuffler, lines_of
 
 from fiberscope.hw.memory.protocol import REQUEST
+from fiberscope.hw.streams.fiber_heads import FiberHeads
 from fiberscope.hw.streams.merge_lists import PARTIAL, Lists
 from fiberscope.hw.streams.testing import TimedSource, with_gaps
-from fiberscope.hw.streams.tokens import CRD, DATA, REF
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, REF, STOP
 from fiberscope.hw.streams.way_lines import ArrayLines, WayLines
 from fiberscope.hw.streams.ways import FiberWays
-from fiberscope.sim import Kernel
-from fiberscope.sim.testing import StreamSink, check_accounting, random_stalls
+from fiberscope.sim import Kernel, SimulationError
+from fiberscope.sim.testing import StreamSink, check_accounting, random_stalls, run_block
 
 RADIX = 4
 LINE = 16  # bytes: two rows of two entries
@@ -23,7 +26,7 @@ def rows_of(lengths):
     return lines_of(*np.append(0, np.cumsum(-(-np.array(lengths) // 2))))
 
 
-def handed(lengths, tasks, *, memories=0, latencies=(), seed=None, ahead=2, law=None):
+def handed(lengths, tasks, *, memories=0, latencies=(), seed=None, ahead=2, law=None, strays=()):
     """What comes on each way, the ways of each merge, and the lines asked for of each array."""
     segments = np.append(0, np.cumsum(lengths))
     elements = np.arange(segments[-1])
@@ -45,8 +48,9 @@ def handed(lengths, tasks, *, memories=0, latencies=(), seed=None, ahead=2, law=
         kernel.connect(ways, port, sink, "in", capacity=2)
     asked = []
     for place in range(memories):
-        memory = kernel.add(Shuffler(f"memory{place}", latencies))
-        asked.append(memory.asked)
+        name = f"memory{place}"
+        memory = kernel.add(StrayMemory(name, strays) if strays else Shuffler(name, latencies))
+        asked.append(getattr(memory, "asked", []))
         kernel.connect(ways, f"requests[{place}]", memory, "requests", capacity=2)
         kernel.connect(memory, "replies", ways, f"replies[{place}]", capacity=2)
     kernel.run(cycle_limit=100_000)
@@ -68,6 +72,25 @@ def handed_by(sink):
             fiber = []
     assert fiber == []
     return fibers
+
+
+@pytest.mark.parametrize("strays", STRAYS.values(), ids=STRAYS)
+def test_a_reply_without_a_request_is_refused(strays):
+    with pytest.raises(SimulationError, match=r"^a reply for slot \d+, which has no open request"):
+        handed([3], [[0]], memories=1, strays=strays)
+
+
+def test_more_lists_than_heads_that_fit_are_refused():
+    """Two heads: a task of three lists fits if one is empty, else it does not."""
+    segments = [0, 1, 1, 2, 3]
+    heads = FiberHeads("heads", 2, segments, [0, 1, 2], [1.0, 2.0, 3.0], Lists(0))
+    lists = [(DATA, fiber, 0, 0.0) for fiber in (0, 1, 2)], [(DATA, fiber, 0, 0.0) for fiber in (0, 2, 3)]
+    ends, over = (STOP, 0, 0, 0.0), (DONE, 0, 0, 0.0)
+    tokens = [*lists[0], ends, *lists[1], ends, over]
+    next_heads = [(DATA, 0, way, 0.0) for way in (0, 1)]
+    inputs = {"in_crd": tokens, "in_ref": tokens, "successors": next_heads}
+    with pytest.raises(SimulationError, match="heads: a task has 3 lists, but at most 2 can be merged"):
+        run_block(heads, inputs, ["tasks", "groups", "elements"])
 
 
 def test_tasks_without_a_list_are_merges_of_no_way():

@@ -107,13 +107,13 @@ def remainder(number: Signal, divisor: int) -> Signal:
     """Return a number modulo a constant: add the remainders of all bits, then subtract multiples.
 
     Args:
-        number: an unsigned number, with more bits than the divisor has factors of 2.
+        number: an unsigned number.
         divisor: a constant, at least 1.
     """
     # For divisor = odd * 2**shift, the lowest bits pass unchanged, and only the bits above are reduced.
     shift = (divisor & -divisor).bit_length() - 1
     odd = divisor >> shift
-    if odd == 1:
+    if odd == 1 or len(number) <= shift:
         return number[:shift] if shift else pyrtl.Const(0, 1)
     leaves = [pow(2, bit, odd) for bit in range(len(number) - shift)]  # remainder of each bit's weight
     rest = total([_times(bit, left) for bit, left in zip(number[shift:], leaves, strict=True)])

@@ -70,8 +70,11 @@ def _joiner(generator: random.Random, parameters: Parameters) -> Inputs:
     return inputs
 
 
-def _coordinates(port: str) -> Stimulus:
-    return lambda generator, parameters: {port: _stream(_fibers(generator, parameters))}
+def _coordinates_or_values(generator: random.Random, parameters: Parameters) -> Inputs:
+    """Return a stream of what the parameter ``carries`` says."""
+    fibers = _fibers(generator, parameters)
+    carries_values = getattr(parameters, "carries", "") == "values"
+    return {"in_stream": _stream(_values(generator, fibers, parameters) if carries_values else fibers)}
 
 
 def _repeater(generator: random.Random, _parameters: Parameters) -> Inputs:
@@ -174,13 +177,13 @@ BENCH_STIMULI: Mapping[str, Stimulus] = {
     },
     "merger": _merger,
     "packer": _rows("lanes", "inputs", gaps=True),
-    "repeat_signal": _coordinates("in_crd"),
+    "repeat_signal": lambda generator, parameters: {"in_crd": _stream(_fibers(generator, parameters))},
     "repeater": _repeater,
     "run_sum": _reducer,
     "scalar_reducer": _scalar_reducer,
     "sorting_network": _rows("lanes", "lanes"),
     "sparse_accumulator": _points(lambda _parameters: ("in_crd_outer", "in_crd_inner")),
-    "stop_dropper": _coordinates("in_stream"),
+    "stop_dropper": _coordinates_or_values,
     "tensor_accumulator": _points(
         lambda parameters: [f"in_crd[{way}]" for way in range(_size(parameters, "ways", MANY))]
     ),

@@ -21,7 +21,7 @@ from fiberscope.models.graphs.execution import graph_settings, prepare
 from fiberscope.models.graphs.gv_reader import read_gv
 from fiberscope.results.errors import FailedRunError
 from fiberscope.sim import DeadlockError, Kernel, SimulationError
-from fiberscope.sim.constants import MAX_TIME
+from fiberscope.sim.constants import DRAINED, MAX_TIME, SLICE_END
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
 QUIRKS = ("auto", "auto", "none", "all", "0,12", "2,4,11", "17,25", "18,19,22")
@@ -135,6 +135,24 @@ def test_machines_are_equal_wherever_they_are_looked_at(graph, parameters, steps
         if all(parameters[name] == 1 for name in LATENCIES):
             assert ahead.kernel.steps == in_step.kernel.steps
         assert ahead.kernel.steps >= in_step.kernel.steps
+
+
+@settings(max_examples=15)
+@given(graphs(), st.integers(1, 9), st.integers(1, 7))
+def test_a_budget_of_time_steps_ends_no_run(graph, latency, budget) -> None:
+    """A run in slices of few time steps, whose last cycle can be one in which all blocks wait."""
+    parameters = {"depth": 0, "timing": "machine"} | dict.fromkeys(LATENCIES, latency)
+    ahead, in_step = (machine_of(*graph, parameters, kernel) for kernel in (AheadKernel(), Kernel()))
+    for made in (ahead, in_step):
+        reason = SLICE_END
+        try:
+            while reason == SLICE_END:
+                reason = made.kernel._advance(MAX_TIME, budget)
+        except SimulationError:
+            return
+        assert reason == DRAINED
+    assert seen(ahead, None) == seen(in_step, None)
+    assert ahead.kernel.step() is False
 
 
 def example(name):
