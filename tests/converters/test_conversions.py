@@ -9,7 +9,7 @@ import pytest
 from conversions import EXAMPLE, PAIRS, convert, machine, parameters, random_matrix
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kept import check_kept
+from kept import check_kept, checksum
 from scipy import sparse
 
 from fiberscope.converters.cost import conversion_cost
@@ -212,6 +212,7 @@ def test_cycles_operations_and_lines_are_those_kept(source, target):
         traffic = done.machine.traffic()
         moved = {"read": traffic["A"].read_bytes, "written": traffic["Z"].write_bytes}
         found = {"cycles": done.cycles, **moved, **done.machine.operations()}
+        found["checksum of all counters"] = checksum(done.machine.kernel.statistics())
         check_kept(Path(__file__).parent / "conversions.json", f"{source} to {target}, {case}", found)
 
 

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -20,6 +21,11 @@ def check_kept(path: Path, case: str, found: Mapping[str, float | str], rel: flo
         lines = (f"{json.dumps(name)}: {json.dumps(one)}" for name, one in sorted(kept.items()))
         path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     assert found == (pytest.approx(kept[case], rel=rel, abs=0) if rel else kept[case])
+
+
+def checksum(outcome: object) -> int:
+    """Return a number that changes with any number of an outcome, which may hold dataclasses and mappings."""
+    return crc32(json.dumps(outcome, sort_keys=True, default=vars).encode())
 
 
 def check_kept_text(path: Path, text: str) -> None:

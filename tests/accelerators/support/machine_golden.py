@@ -7,15 +7,18 @@ from collections import Counter
 from dataclasses import asdict, astuple
 from typing import Any
 
+from kept import checksum
+
 from fiberscope.accelerators.machine import Machine
-from fiberscope.accelerators.testing import cycles
+from fiberscope.accelerators.testing import cycles, outcome
 
 
 def numbers(machine: Machine) -> dict[str, Any]:
     """Cycles, operations, memory's rows, bytes and counters of a machine that has run.
 
     Bytes are read, written, and what was useful of each, by tensor; counters, with the cycles spent busy and
-    waiting, are summed over parts of one name, memory's channels and networks left out.
+    waiting, are summed over parts of one name, without memory and networks. The checksum is of all
+    that the run determines: of each part by itself, and of the product.
     """
     memory = machine.memory()
     return {
@@ -24,6 +27,7 @@ def numbers(machine: Machine) -> dict[str, Any]:
         "memory": asdict(memory) if memory else {},
         "bytes": {name: list(astuple(moved)) for name, moved in machine.traffic().items()},
         "counters": {name: dict(sorted(found.items())) for name, found in sorted(_counters(machine).items())},
+        "checksum": checksum(outcome(machine)),
     }
 
 
