@@ -11,11 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "fiberscope"
 REFUSED = {"one", "found", "given", "told", "made", "known"}
 REFUSED_OF_MODULES = REFUSED | {"meanwhile", "beside", "spelt", "settled", "said", "of", "within", "behind"}
 # Files in which wires of exported Verilog are named after such variables. The list may only become shorter.
-NOT_YET = (
-    "hw/fibers/pages_rtl.py",
-    "hw/lanes/bitmap_rtl.py",
-    "hw/rtl/kit/trees.py",
-)
+NOT_YET = ("hw/fibers/pages_rtl.py", "hw/lanes/bitmap_rtl.py", "hw/rtl/kit/trees.py")
 # Methods, fields and attributes that keep such a name, by file: what is outside is called so.
 KEPT = {
     "accelerators/extensor/sequencer.py": {"given"},  # a signal of waveforms

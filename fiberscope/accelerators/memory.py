@@ -23,10 +23,7 @@ from fiberscope.hw.dram import (
 from fiberscope.hw.dram import standard as standard_row
 
 # Limits of a memory clock in Hz: every real device is within them, and times remain whole numbers.
-SLOWEST, FASTEST = (
-    10**6,
-    10**11,
-)
+SLOWEST, FASTEST = (10**6, 10**11)
 MemoryChannel: TypeAlias = DramChannel | SimpleMemory
 
 

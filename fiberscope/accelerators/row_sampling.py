@@ -164,11 +164,7 @@ class RowSampler:
     """
 
     def __init__(
-        self,
-        tasks: RowTasks,
-        machine: Machine,
-        request: Sample,
-        progress: Callable[[str, int, int], None],
+        self, tasks: RowTasks, machine: Machine, request: Sample, progress: Callable[[str, int, int], None]
     ) -> None:
         self.tasks, self.progress = tasks, progress
         self.minimum_bytes, self.rate = self._pilot(machine)

@@ -24,8 +24,7 @@ MIN_SHARE = 0.005  # fraction of a run's cycles from which a part has its own li
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 _Sample = Annotated[str | None, typer.Option(metavar="[WIDTH]", hidden=True, help="Refused here.")]
 _Explain = Annotated[
-    bool,
-    typer.Option(help="Run the machine again without each kind of cost, to divide the cycles by cause."),
+    bool, typer.Option(help="Run the machine again without each kind of cost, to divide the cycles by cause.")
 ]
 
 

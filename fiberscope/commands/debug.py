@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from fiberscope.run.debug.session import Session
 
 Script = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Read the commands from here; '-' is standard input."),
+    Path | None, typer.Option(metavar="FILE", help="Read the commands from here; '-' is standard input.")
 ]
 _Snapshots = Annotated[
     int, typer.Option(metavar="N", min=0, help="Copies of the machine to keep for going back.")

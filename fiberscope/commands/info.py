@@ -35,8 +35,7 @@ _Name = Annotated[
     ),
 ]
 _Parameter = Annotated[
-    str | None,
-    typer.Argument(help="Show only this parameter or section.", autocompletion=complete_parameter),
+    str | None, typer.Argument(help="Show only this parameter or section.", autocompletion=complete_parameter)
 ]
 _Draw = Annotated[bool, typer.Option("--draw", help="Draw the components and channels of the accelerator.")]
 _Output = Annotated[

@@ -50,8 +50,7 @@ FigureWidth = Annotated[
     ),
 ]
 Config = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Take parameters from this YAML file or report."),
+    Path | None, typer.Option(metavar="FILE", help="Take parameters from this YAML file or report.")
 ]
 Parts = Annotated[
     list[str] | None,

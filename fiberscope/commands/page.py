@@ -14,8 +14,7 @@ from fiberscope.results.report.remote_files import address_of
 _Results = Annotated[
     list[str],
     typer.Argument(
-        metavar="DIR|URL|REPORT.json...",
-        help="Store of a sweep, or reports written with --json.",
+        metavar="DIR|URL|REPORT.json...", help="Store of a sweep, or reports written with --json."
     ),
 ]
 _Timeline = Annotated[

@@ -48,8 +48,7 @@ _Columns = Annotated[
     str | None, typer.Option(metavar="A,B,...", help="Show these columns, or SQL over columns.")
 ]
 _Sources = Annotated[
-    bool,
-    typer.Option("--sources", help="Show all rows with their sources and version, grouped by these."),
+    bool, typer.Option("--sources", help="Show all rows with their sources and version, grouped by these.")
 ]
 _Sql = Annotated[
     str | None, typer.Option(metavar="SQL", help="Run this DuckDB query; the table is called runs.")
@@ -61,8 +60,7 @@ _Json = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the rows as JSON to this file; - prints them.")
 ]
 _Latex = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the table as LaTeX to this file; - prints it."),
+    Path | None, typer.Option(metavar="FILE", help="Write the table as LaTeX to this file; - prints it.")
 ]
 
 

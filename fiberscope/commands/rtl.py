@@ -67,8 +67,7 @@ _Tensors = Annotated[
     ),
 ]
 _AnyBlock = Annotated[
-    str | None,
-    typer.Argument(help="Block or machine; by default every block with its default parameters."),
+    str | None, typer.Argument(help="Block or machine; by default every block with its default parameters.")
 ]
 _SizingMatrix = Annotated[
     str, typer.Argument(metavar="[MATRIX]", help="Matrix for a machine, which sizes some of its parts.")

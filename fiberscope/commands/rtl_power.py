@@ -188,11 +188,7 @@ def _measure_machine(
 
 
 def _cosim_request(
-    block: str,
-    accelerator: str | None,
-    operands: Sequence[str],
-    settings: Sequence[str],
-    at: str | None,
+    block: str, accelerator: str | None, operands: Sequence[str], settings: Sequence[str], at: str | None
 ) -> CosimRequest | None:
     """Return the request of an accelerator's run; None for a block alone, without an accelerator.
 

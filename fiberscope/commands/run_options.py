@@ -57,9 +57,7 @@ class WaveformOptions(Options):
         _NEEDS_VCD,
     ] = None
     vcd_cycles: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Record at most this number of cycles."),
-        _NEEDS_VCD,
+        int | None, typer.Option(min=1, metavar="N", help="Record at most this number of cycles."), _NEEDS_VCD
     ] = None
     vcd_plain: Annotated[
         bool,

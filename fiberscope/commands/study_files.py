@@ -34,8 +34,7 @@ class StudyFileOptions(Options):
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="MACHINE",
-            help="Machine that a figure or --compare compares with; the first by default.",
+            metavar="MACHINE", help="Machine that a figure or --compare compares with; the first by default."
         ),
     ] = None
     figure_width: FigureWidth = None

@@ -56,8 +56,7 @@ _Same = Annotated[
 _Store = Annotated[
     str | None,
     typer.Option(
-        metavar="DIR|URL",
-        help=f"Store for the results, {STORE}/ by default. Runs in it are not repeated.",
+        metavar="DIR|URL", help=f"Store for the results, {STORE}/ by default. Runs in it are not repeated."
     ),
 ]
 _Retry = Annotated[bool, typer.Option("--retry", help="Run failed runs again.")]

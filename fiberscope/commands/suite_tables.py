@@ -29,8 +29,7 @@ class SuiteTableOptions(Options):
     mean: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B,...",
-            help="Means over workloads: geometric (default), arithmetic, harmonic.",
+            metavar="A,B,...", help="Means over workloads: geometric (default), arithmetic, harmonic."
         ),
     ] = None
     latex: Annotated[

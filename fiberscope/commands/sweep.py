@@ -50,8 +50,7 @@ _Grid = Annotated[
     ),
 ]
 _Command = Annotated[
-    str | None,
-    typer.Option(help="Command to run: sim (default), model, analyze, convert or graph."),
+    str | None, typer.Option(help="Command to run: sim (default), model, analyze, convert or graph.")
 ]
 _Store = Annotated[
     str | None,

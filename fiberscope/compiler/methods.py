@@ -14,14 +14,7 @@ import ast
 from fiberscope.compiler.handwritten_pxd import Function
 from fiberscope.compiler.types import OBJECT, Types
 
-HOOKS = {
-    "elaborate",
-    "sample",
-    "counters",
-    "signals",
-    "attach",
-    "fetch",
-}  # Python calls these methods
+HOOKS = {"elaborate", "sample", "counters", "signals", "attach", "fetch"}  # Python calls these methods
 EXCEPTION_CLAUSES = {
     "void": "except *",
     "int": "except -1",

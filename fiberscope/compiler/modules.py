@@ -165,10 +165,7 @@ class Modules:
     """
 
     def __init__(
-        self,
-        roots: Iterable[Path],
-        compiled: Iterable[Path] = (),
-        packages: Mapping[str, Path] | None = None,
+        self, roots: Iterable[Path], compiled: Iterable[Path] = (), packages: Mapping[str, Path] | None = None
     ) -> None:
         self.roots = list(roots)
         self.packages = dict(packages or {})

@@ -24,12 +24,7 @@ class Blocks(LaneStage):
         first_seen: whether the blocks of a block row leave in the order of their first items, not of columns.
     """
 
-    PORTS = (
-        Input("items", ITEM),
-        Output("results", ITEM),
-        Output("columns", ITEM),
-        Output("counts", ITEM),
-    )
+    PORTS = (Input("items", ITEM), Output("results", ITEM), Output("columns", ITEM), Output("counts", ITEM))
     COUNTERS = ("taken", "beats", "blocks")
 
     columns: Channel

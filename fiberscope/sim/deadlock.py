@@ -34,10 +34,7 @@ class Standstill:
         self._wiring = wiring
         self.lookahead_models: Sequence[Any] = ()  # each a ``fiberscope.sim.lookahead.LookaheadModel``
         self._move_count = -1  # pushes and pops up to the last check
-        self._last_check = self._last_move = (
-            0,
-            0,
-        )  # (cycle, time step)
+        self._last_check = self._last_move = (0, 0)  # (cycle, time step)
 
     def require_drained(self, cycle: int) -> None:
         """Check that no work is left when no component can wake.

@@ -169,12 +169,7 @@ class Kernel:
         for clock in self.clocks:
             clock.size_for(len(self._ordered))
 
-    def run(
-        self,
-        *,
-        cycle_limit: int | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> Run:
+    def run(self, *, cycle_limit: int | None = None, progress: Callable[[int], None] | None = None) -> Run:
         """Build if needed; run until the machine is done and drained, the limit, ``stop()`` or Ctrl-C.
 
         Args:

@@ -26,11 +26,7 @@ class Recorder:  # C: final
     """
 
     def __init__(
-        self,
-        probes: Probes,
-        lines: ChangeLines,
-        landmark: Landmark,
-        write: Callable[[], None],
+        self, probes: Probes, lines: ChangeLines, landmark: Landmark, write: Callable[[], None]
     ) -> None:
         self.probes = probes
         self.lines = lines

@@ -103,14 +103,8 @@ def test_settings_may_be_lists_and_quantities(shipped: Path) -> None:
         ("pe.count=0", "--set: pe.count is 0; it should be greater than or equal to 1"),
         ("pe.count=true", "--set: pe.count is true; it should be a number"),
         ("pe.count=", "--set: pe.count is empty; it should be an integer"),
-        (
-            "pe.count=many",
-            "--set: pe.count is many; it should be an integer",
-        ),
-        (
-            "pe.ways=[1, x]",
-            "--set: pe.ways.1 is x; it should be an integer",
-        ),
+        ("pe.count=many", "--set: pe.count is many; it should be an integer"),
+        ("pe.ways=[1, x]", "--set: pe.ways.1 is x; it should be an integer"),
         (
             "buffer.size=3 XB",
             "--set: buffer.size is 3 XB; "

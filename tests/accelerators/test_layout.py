@@ -11,12 +11,7 @@ from fiberscope.accelerators.layout import Layout, Role, RowPlaces
 STRIPE = 1 << 20
 
 
-@given(
-    st.lists(st.integers(0, 9), max_size=40),
-    st.integers(1, 16),
-    st.integers(1, 8),
-    st.integers(0, 10**6),
-)
+@given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 16), st.integers(1, 8), st.integers(0, 10**6))
 def test_rows_lie_one_behind_the_other_in_their_stripes(lengths, element, stripes, seed):
     places = RowPlaces(4096, np.array(lengths, np.int64), element, stripes, STRIPE)
     ends = [4096 + i * STRIPE for i in range(stripes)]

@@ -239,10 +239,7 @@ def test_the_use_of_a_memory_grows_with_the_bytes_that_are_moved():
 @pytest.mark.parametrize(
     ("machine", "message"),
     [
-        (
-            "outerspace",
-            "outerspace cannot be sampled, as the cycles of its loads fall over the whole ",
-        ),
+        ("outerspace", "outerspace cannot be sampled, as the cycles of its loads fall over the whole "),
         ("weight_stationary", "weight_stationary cannot be sampled; machines that can be: "),
     ],
 )

@@ -38,8 +38,7 @@ def test_planted_packets_without_an_end_are_found(simulator, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "block",
-    [pytest.param(name, marks=() if name in BY_DEFAULT else pytest.mark.slow) for name in BLOCKS],
+    "block", [pytest.param(name, marks=() if name in BY_DEFAULT else pytest.mark.slow) for name in BLOCKS]
 )
 def test_every_block_has_such_ports(block, simulator, tmp_path):
     source = exported(tmp_path, block=block)

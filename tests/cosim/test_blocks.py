@@ -36,10 +36,7 @@ def runs(*arguments, by_default=(), of=SCENARIOS):
     ]
 
 
-@pytest.mark.parametrize(
-    ("drawn", "blocks"),
-    [*runs(5, by_default=BY_DEFAULT), *runs(6)],
-)
+@pytest.mark.parametrize(("drawn", "blocks"), [*runs(5, by_default=BY_DEFAULT), *runs(6)])
 def test_the_verilog_is_the_component(drawn, blocks, simulator, tmp_path):
     bench = benches({block: SCENARIOS[block].drawn(drawn) for block in blocks}, tmp_path, SEEDS)
     assert run(bench, simulator) == len(blocks)

@@ -133,20 +133,8 @@ def test_planted_a_bench_that_leaves_before_the_end_is_told(simulator, tmp_path,
 @pytest.mark.parametrize(
     ("options", "block", "settings", "file", "said"),
     [
-        (
-            ["--dut", "gamma"],
-            "gamma",
-            [],
-            MEMORY,
-            "--dut gamma: name the matrix that it runs on",
-        ),
-        (
-            WORK,
-            "merger",
-            [],
-            MEMORY,
-            "--block merger --dut gamma: a machine is tested as a whole",
-        ),
+        (["--dut", "gamma"], "gamma", [], MEMORY, "--dut gamma: name the matrix that it runs on"),
+        (WORK, "merger", [], MEMORY, "--block merger --dut gamma: a machine is tested as a whole"),
         (
             ["--dut", "model", "--matrix", "x"],
             "merger",

@@ -86,8 +86,7 @@ def test_a_room_writes_as_the_others_do(trees):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["The rows of `matrix`.", "Raises WorkloadError: no such file.", "Refuses it: raises ValueError."],
+    "text", ["The rows of `matrix`.", "Raises WorkloadError: no such file.", "Refuses it: raises ValueError."]
 )
 def test_another_way_is_seen(text):
     assert faults(text)

@@ -268,10 +268,7 @@ def test_wave_opens_gtkwave_with_the_save_file(
     assert Path("shown").read_text() == "out.vcd out.gtkw\n"
     Path("empty.vcd").write_text("")
     code, _out, err = run_command("wave", "empty.vcd")
-    assert (code, err) == (
-        2,
-        "fiberscope: GTKWave ended with the exit code 1; its output is above\n",
-    )
+    assert (code, err) == (2, "fiberscope: GTKWave ended with the exit code 1; its output is above\n")
     monkeypatch.delenv("DISPLAY")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     err = refusal("wave", "out.vcd")

@@ -283,9 +283,7 @@ def test_a_bench_prints_and_writes_what_its_ports_saw(
     assert written == [({"rtl": {"port": 3}}, tmp_path / "c.json")]
 
 
-def test_the_power_of_a_block_that_does_not_exist_is_that_of_no_machine(
-    refusal,
-) -> None:
+def test_the_power_of_a_block_that_does_not_exist_is_that_of_no_machine(refusal) -> None:
     assert "no block mergr exists as RTL; did you mean merger" in refusal("rtl", "power", "mergr")
     assert "--json" in refusal("rtl", "power", "merger", "gamma", "a.mtx", "--json", "x")
 

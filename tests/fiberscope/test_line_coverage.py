@@ -97,10 +97,7 @@ def test_a_hyphen_prints_only_and_at_most_ten_lines_are_printed(tmp_path: Path) 
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_one_line(
-    command: list[str],
-    complaint: str,
-    here: Path,
-    capsys: pytest.CaptureFixture,
+    command: list[str], complaint: str, here: Path, capsys: pytest.CaptureFixture
 ) -> None:
     assert cli.run(command) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -61,12 +61,7 @@ def test_a_group_takes_what_those_before_it_have_left() -> None:
 
 def test_another_element_explains_no_wait_but_that_there_is_no_work() -> None:
     seen = timeline(
-        {
-            "m.pe0.worker": "ww..",
-            "m.pe1.worker": "bbbb",
-            "m.pe1.reader": "bbbb",
-            "m.pe0.reader": "b...",
-        }
+        {"m.pe0.worker": "ww..", "m.pe1.worker": "bbbb", "m.pe1.reader": "bbbb", "m.pe0.reader": "b..."}
     )
     found = attribute_stalls(seen, ["m.pe0.worker"], groups(reader="pe.reader", others="pe.worker"))
     assert found == {

@@ -144,10 +144,7 @@ def test_each_form_is_read_with_comments_and_in_small_letters(form, tmp_path):
 def test_addresses_of_64_bits_are_taken_modulo_those_of_a_channel(tmp_path):
     path = tmp_path / "some.trace"
     path.write_text("0x7fff00000040 R\n0xffffffffffffffc0 W\n")
-    assert read_trace(path) == [
-        (0, READ, 0x7FFF00000040 % (1 << 43)),
-        (0, WRITE, (1 << 43) - 0x40),
-    ]
+    assert read_trace(path) == [(0, READ, 0x7FFF00000040 % (1 << 43)), (0, WRITE, (1 << 43) - 0x40)]
 
 
 def test_empty_lines_of_a_trace_are_read_over(tmp_path):

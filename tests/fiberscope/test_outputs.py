@@ -207,11 +207,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("ending", ["vcd", "fst"])
 def test_a_real_disk_that_is_full_leaves_the_report(
-    toy: str,
-    ending: str,
-    small_disk: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    refusal,
+    toy: str, ending: str, small_disk: Path, monkeypatch: pytest.MonkeyPatch, refusal
 ) -> None:
     from fiberscope.sim import fst
 

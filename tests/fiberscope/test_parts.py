@@ -50,10 +50,7 @@ def test_a_part_is_named_on_the_command_line(command: str, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("part", "says"),
     [
-        (
-            "merger",
-            "--part merger: write it as name=module:Class, for example merger=my_blocks:MyMerger",
-        ),
+        ("merger", "--part merger: write it as name=module:Class, for example merger=my_blocks:MyMerger"),
         (
             "merger=none_of_these:Mine",
             "--part merger=none_of_these:Mine: cannot import none_of_these: "

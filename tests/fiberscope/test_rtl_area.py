@@ -79,9 +79,7 @@ def test_every_combination_is_a_row_with_its_parameters(run_command) -> None:
 
 
 @pytest.mark.usefixtures("yosys")
-def test_names_may_be_several_too_and_what_is_the_same_is_no_column(
-    printed,
-) -> None:
+def test_names_may_be_several_too_and_what_is_the_same_is_no_column(printed) -> None:
     out = printed("rtl", "area", "prefix_sum", "--set=form=serial,parallel", "--set=lanes=4,4")
     assert out.startswith("prefix_sum: lanes=4 width=32 reference_bits=0 value_bits=0\n")
     forms = [line.split()[0] for line in out.splitlines()[-5:-1]]

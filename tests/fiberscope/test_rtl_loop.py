@@ -38,12 +38,7 @@ CASES = [
     ("bank", THRIFTY),
     (
         "bank",
-        [
-            "--set=pe.radix=3",
-            *SHORT,
-            "--at=gamma.fibercache.bank01",
-            "uniform:rows=40,cols=10,nonzeros=80",
-        ],
+        ["--set=pe.radix=3", *SHORT, "--at=gamma.fibercache.bank01", "uniform:rows=40,cols=10,nonzeros=80"],
     ),
     (
         "bank",
@@ -367,8 +362,7 @@ def test_every_block_that_cannot_be_replaced_is_named(capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("command", "machine"),
-    [(["loop", "machine"], True), (["loop", "all"], False), (["export"], True)],
+    ("command", "machine"), [(["loop", "machine"], True), (["loop", "all"], False), (["export"], True)]
 )
 def test_all_settings_that_no_module_suits_are_refused_at_once(
     command: list[str], machine: bool, monkeypatch: pytest.MonkeyPatch, refusal

@@ -100,10 +100,7 @@ def test_the_simulation_is_predicted():
         (["sage", A, "--kernel", "spttm"], "spttm takes A of order 3"),
         (["sage", A, "--mcf-a", "csf"], "SAGE has no format 'csf' in memory here"),
         (["sage", A, "--set", "energy.dram=-1"], "--set: energy.dram is -1"),
-        (
-            ["sage", A, "--set", "overlap=some"],
-            "--set: overlap is some; it should be 'none' or 'full'",
-        ),
+        (["sage", A, "--set", "overlap=some"], "--set: overlap is some; it should be 'none' or 'full'"),
         (["sage", A, "--system", "Flex_Fix_HW", "--mcf-a", "csr"], "no pair of formats is left"),
         (["compare", "sage", "nd3"], "'nd3' is not in Table III; did you mean nd3k"),
         (["compare", "sage", "--part", "bus=json:JSONDecoder"], "--part: sage has no parts"),

@@ -251,10 +251,7 @@ def test_rows_have_cycles_and_the_traffic_of_all_tensors(toy, at_hand):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        (["nosuch"], "nothing is validated of 'nosuch'"),
-        (["sam", "--set", "a=1"], "no --set and no --part"),
-    ],
+    [(["nosuch"], "nothing is validated of 'nosuch'"), (["sam", "--set", "a=1"], "no --set and no --part")],
 )
 def test_what_is_not_validated_is_refused(arguments, message, refusal):
     assert message in refusal("compare", "validation", *arguments)

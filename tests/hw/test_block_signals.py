@@ -52,12 +52,7 @@ CASES = {
         ["products"],
         (2,),
     ),
-    "pair_multiplier": (
-        lambda: PairMultiplier("block"),
-        {"a": ELEMENTS, "b": ELEMENTS},
-        ["products"],
-        (2,),
-    ),
+    "pair_multiplier": (lambda: PairMultiplier("block"), {"a": ELEMENTS, "b": ELEMENTS}, ["products"], (2,)),
     "accumulator": (lambda: Accumulator("block"), {"products": ELEMENTS}, ["sums"], (-1,)),
     "merger": (
         lambda: HighRadixMerger("block", 2),
@@ -101,12 +96,7 @@ CASES = {
         ["sorted[0]", "sorted[1]"],
         (0, 3, 6),
     ),
-    "cluster_counter": (
-        lambda: ClusterCounter("block", 1),
-        {"sorted[0]": ELEMENTS},
-        ["clusters[0]"],
-        (2, 2),
-    ),
+    "cluster_counter": (lambda: ClusterCounter("block", 1), {"sorted[0]": ELEMENTS}, ["clusters[0]"], (2, 2)),
     "comparator_bank": (
         lambda: ComparatorBank("block", 1, "nonzero"),
         {"lanes[0]": ELEMENTS},

@@ -72,12 +72,7 @@ def funnel(
 ) -> Network:
     """Sources into one stage that gathers them, a delay and a sink, the last two in the last clock domain."""
     middle, last = len(sources), len(frequencies) - 1
-    nodes = (
-        *sources,
-        Node(gather, 0),
-        Node("delay", last, cycles=hold),
-        Node("sink", last, stalls=pauses),
-    )
+    nodes = (*sources, Node(gather, 0), Node("delay", last, cycles=hold), Node("sink", last, stalls=pauses))
     edges = (
         *(Edge(number, 0, middle, number, capacity, latency) for number in range(middle)),
         Edge(middle, 0, middle + 1, 0, capacity, latency),

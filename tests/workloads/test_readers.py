@@ -145,10 +145,7 @@ def test_npz(tmp_path, form):
             "real hermitian\n1 1 1\n1 1 1\n",
             ":1: the symmetry 'hermitian' is not supported; one of general, symmetric, skew-symmetric",
         ),
-        (
-            "real general\n10 10 99\n1 1 1\n",
-            ":2: declares 99 entries, and the file has room for at most 1",
-        ),
+        ("real general\n10 10 99\n1 1 1\n", ":2: declares 99 entries, and the file has room for at most 1"),
         (
             "real general\n1000000000000000 2 1\n1 1 1\n",
             ":2: a shape of 1000000000000000 x 2 for 1 nonzeros; at most 10000016 rows or columns",

@@ -187,11 +187,7 @@ class Drain(Component):
 
     def counters(self) -> dict[str, int]:
         """Return the tiles drained, the nonzeros of Z so far and the additions to elements in memory."""
-        return {
-            **super().counters(),
-            "output_nonzeros": self.product.nonzeros,
-            "add": self.product.additions,
-        }
+        return {**super().counters(), "output_nonzeros": self.product.nonzeros, "add": self.product.additions}
 
     def sample(self) -> tuple[int, ...]:
         """Return the numbers of tiles drained, of rows being read and of rows being written."""

@@ -178,13 +178,7 @@ class IntersectingCore(Component):
         self.masks = FiberMasks(*masks)
         self.uses_masks = all(map(len, masks))
         self.intersection = FiberIntersection(
-            a.element_k,
-            b.element_k,
-            a.values,
-            b.values,
-            b.fiber_elements,
-            skip=skip,
-            value_type=value_type,
+            a.element_k, b.element_k, a.values, b.values, b.fiber_elements, skip=skip, value_type=value_type
         )
         self.scanners = scanners
         self.slots = slots

@@ -22,14 +22,7 @@ from fiberscope.accelerators.extensor.sequencer import Sequencer
 from fiberscope.accelerators.extensor.tiles import Tiling
 from fiberscope.accelerators.machine import Traffic
 from fiberscope.accelerators.marked_run import Counts, run_to_end
-from fiberscope.accelerators.sampling import (
-    Estimated,
-    Rounds,
-    Sample,
-    Sampled,
-    estimate_run,
-    scale_memory,
-)
+from fiberscope.accelerators.sampling import Estimated, Rounds, Sample, Sampled, estimate_run, scale_memory
 from fiberscope.accelerators.values import convert_values
 from fiberscope.accelerators.windows import FloatArray, cut_windows
 from fiberscope.hw.value_type import TYPES

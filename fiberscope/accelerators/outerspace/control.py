@@ -58,11 +58,7 @@ class CentralControl(Component):
         "reconfigured_at",
         "merged_at",
     )
-    SIGNALS = (
-        Signal("phase", 3, "state", PHASES),
-        Signal("groups_done", 32),
-        Signal("rows_given", 32),
-    )
+    SIGNALS = (Signal("phase", 3, "state", PHASES), Signal("groups_done", 32), Signal("rows_given", 32))
 
     groups: list[Channel]
     finished: list[Channel]

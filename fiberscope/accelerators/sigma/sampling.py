@@ -18,14 +18,7 @@ import numpy.typing as npt
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Traffic
 from fiberscope.accelerators.marked_run import Counts, run_to_end
-from fiberscope.accelerators.sampling import (
-    Estimated,
-    Rounds,
-    Sample,
-    Sampled,
-    estimate_run,
-    scale_memory,
-)
+from fiberscope.accelerators.sampling import Estimated, Rounds, Sample, Sampled, estimate_run, scale_memory
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.accelerators.sigma.distributor import Distributor
 from fiberscope.accelerators.sigma.machine import Sigma, stationary_and_streamed, typed_operands

@@ -113,11 +113,7 @@ class Progress:
 
     def line(self) -> str:
         """Return the counts and the remaining time in a line."""
-        counts = (
-            f"{self.done:,} of {self.total:,} runs",
-            f"{self.running} running",
-            f"{self.failed} failed",
-        )
+        counts = (f"{self.done:,} of {self.total:,} runs", f"{self.running} running", f"{self.failed} failed")
         return ", ".join(filter(None, (self.describe_remaining_time(), *counts)))
 
 

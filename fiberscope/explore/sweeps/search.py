@@ -154,11 +154,7 @@ class Search:
         self._load_stored(space)
 
     def run(
-        self,
-        executors: ExecutorChoice,
-        limits: Limits,
-        quiet: bool = False,
-        follow: Follow | None = None,
+        self, executors: ExecutorChoice, limits: Limits, quiet: bool = False, follow: Follow | None = None
     ) -> None:
         """Run designs until the requested number is reached, or no new design is suggested.
 

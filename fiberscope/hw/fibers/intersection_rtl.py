@@ -127,10 +127,6 @@ BLOCK = unit(
     port_contents,
     design,
     arguments=("words", "width", "rule"),
-    counters={
-        "intersect": tokens("results"),
-        "matches": Summed("results", _met),
-        "fibers": rows("masks_a"),
-    },
+    counters={"intersect": tokens("results"), "matches": Summed("results", _met), "fibers": rows("masks_a")},
     events=("intersect",),
 )

@@ -152,11 +152,7 @@ REGOR = unit(
     regor,
     arguments=("vectors", "words", "width"),
     as_made={"reference_bits": 64},
-    counters={
-        "rows": rows("bitmaps"),
-        "ones": Summed("bitmaps", _ones),
-        "kept": Summed("kept", _ones),
-    },
+    counters={"rows": rows("bitmaps"), "ones": Summed("bitmaps", _ones), "kept": Summed("kept", _ones)},
     events=("rows",),
 )
 

@@ -64,13 +64,7 @@ class Divider(ConstantPipeline):
     )
 
     def __init__(
-        self,
-        name: str,
-        lanes: int = 1,
-        width: int = 32,
-        bits_per_stage: int = 1,
-        *,
-        registered: bool = True,
+        self, name: str, lanes: int = 1, width: int = 32, bits_per_stage: int = 1, *, registered: bool = True
     ) -> None:
         check_size(name, lanes, width)
         if not 1 <= bits_per_stage <= width:

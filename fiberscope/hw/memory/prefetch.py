@@ -83,14 +83,7 @@ class StreamPrefetcher(Component):
     elements: Channel
 
     def __init__(
-        self,
-        name: str,
-        base: int,
-        element_bytes: int,
-        *,
-        port: int = 0,
-        line_bytes: int = 64,
-        lines: int = 4,
+        self, name: str, base: int, element_bytes: int, *, port: int = 0, line_bytes: int = 64, lines: int = 4
     ) -> None:
         super().__init__(name)
         _check(name, base, element_bytes, line_bytes, lines)

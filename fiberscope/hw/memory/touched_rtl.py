@@ -226,11 +226,7 @@ BLOCK = unit(
     design,
     arguments=("bits", "width"),
     status={PASSES: 1, PENDING: 1},  # a word is done; there is something to tell or to find
-    counters={
-        "set_tokens": _set,
-        "words_done": StatusCounter(PASSES),
-        "bits_found": _bits_found,
-    },
+    counters={"set_tokens": _set, "words_done": StatusCounter(PASSES), "bits_found": _bits_found},
     awaits=False,  # between two rounds it is idle, as within one where nothing comes
     matching=_matching,
 )

@@ -36,11 +36,7 @@ class Lanes(StreamBlock):
     """
 
     COUNTERS = ("steps", "elements")
-    PORTS = (
-        Input("in_stream", ANY),
-        Input("in_sizes", CRD, optional=True),
-        output_stream("out_stream", ANY),
-    )
+    PORTS = (Input("in_stream", ANY), Input("in_sizes", CRD, optional=True), output_stream("out_stream", ANY))
 
     in_stream: Channel
     in_sizes: Channel | None

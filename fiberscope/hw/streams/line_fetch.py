@@ -85,13 +85,7 @@ class LineFetch(Fetch):
         port: int = 0,
     ) -> None:
         super().__init__(
-            name,
-            base,
-            line_bytes,
-            line_bytes=line_bytes,
-            window=window,
-            outstanding=outstanding,
-            port=port,
+            name, base, line_bytes, line_bytes=line_bytes, window=window, outstanding=outstanding, port=port
         )
         self.table = lines  # C: long[::1]
         self.of_fibers = segments is not None

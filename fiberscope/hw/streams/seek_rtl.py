@@ -274,12 +274,5 @@ def _of_seek(seek: Seek) -> dict[str, object]:
 
 
 SEEK = unit(
-    "seek",
-    Seek,
-    SeekParameters,
-    seek_contents,
-    seek_design,
-    base=SeekAdapter,
-    alone=False,
-    instance=_of_seek,
+    "seek", Seek, SeekParameters, seek_contents, seek_design, base=SeekAdapter, alone=False, instance=_of_seek
 )

@@ -178,12 +178,7 @@ class Serializer(WayJoiner):
     out_stream: OutputStream
 
     def __init__(
-        self,
-        name: str,
-        ways: int,
-        depth: int = 0,
-        carries: Protocol = CRD,
-        quirks: int = NO_QUIRKS,
+        self, name: str, ways: int, depth: int = 0, carries: Protocol = CRD, quirks: int = NO_QUIRKS
     ) -> None:
         super().__init__(name, ways, "in_stream", carries, quirks)
         if depth < 0:

@@ -267,10 +267,7 @@ class TaskEnd(StreamBlock):
         level: lowest level of a stop that ends a task in this stream, or ``EACH``.
     """
 
-    PORTS = (
-        Input("in_stream", ANY),
-        Output("ended", ENDED),
-    )
+    PORTS = (Input("in_stream", ANY), Output("ended", ENDED))
     TAKES_ONLY = True
 
     in_stream: Channel

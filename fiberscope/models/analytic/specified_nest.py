@@ -9,13 +9,7 @@ from itertools import pairwise
 from math import prod
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.trace.specification import (
-    Configuration,
-    Einsum,
-    Specification,
-    Split,
-    UniformShape,
-)
+from fiberscope.models.trace.specification import Configuration, Einsum, Specification, Split, UniformShape
 from fiberscope.models.trace.storage_format import Format
 from fiberscope.workloads.expressions.expression import Access, Equation, Operation
 

@@ -276,9 +276,7 @@ class _Reader:
             raise self.document.error(path, f"{function} is no function of two; {nearest(function, binary)}")
 
     def iteration(
-        self,
-        declared: Mapping[str, tuple[str, ...]],
-        statements: Mapping[str, tuple[Statement, Path]],
+        self, declared: Mapping[str, tuple[str, ...]], statements: Mapping[str, tuple[Statement, Path]]
     ) -> Iteration | None:
         """Return the checked iteration; None if the cascade runs once."""
         iterate = self.schema.iterate

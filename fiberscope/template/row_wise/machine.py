@@ -15,13 +15,7 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from fiberscope.accelerators.composition import (
-    Composition,
-    CompositionParameters,
-    PartFactory,
-    User,
-    count,
-)
+from fiberscope.accelerators.composition import Composition, CompositionParameters, PartFactory, User, count
 from fiberscope.accelerators.configuration import Bytes, Configuration
 from fiberscope.accelerators.layout import Layout, RowPlaces
 from fiberscope.accelerators.machine import EVENT, Accelerator

@@ -43,10 +43,7 @@ def want(line, what=0):
 
 @pytest.mark.parametrize(
     ("gap", "lines"),
-    [
-        pytest.param(0, 1, id="while it is held"),
-        pytest.param(40, 2, id="when its buffer is free again"),
-    ],
+    [pytest.param(0, 1, id="while it is held"), pytest.param(40, 2, id="when its buffer is free again")],
 )
 def test_a_line_that_is_wanted_twice_is_read_once_while_it_is_held(gap: int, lines: int) -> None:
     reader, memory, sink = run([want(5, 1), want(5, 2)], gaps=(gap,))

@@ -222,10 +222,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
         (HEAD + "parts: {pe: {actions: {add: 1}}}\n", ":3:13: parts.pe.source is missing"),
         (PE + "rtl: [merger]}}\n", ":3:31: parts.pe.rtl.0 is merger; "),
         (PE + "actions: {add: 1 +}}}\n", ":3:40: "),
-        (
-            PE + "actions: {add: Compute.ad}}}\n",
-            ":3:40: there is no Compute.ad; did you mean Compute.add",
-        ),
+        (PE + "actions: {add: Compute.ad}}}\n", ":3:40: there is no Compute.ad; did you mean Compute.add"),
         (PE + "actions: {add: name}}}\n", ":3:40: name is text; it should be a number"),
         (PE + "area: 1 / (pe.radix - 8)}}\n", ":3:31: it divides by zero"),
         (PE + "srams: {d: {size: 0, word: 8}}}}\n", ":3:43: it is 0; it should be more than 0"),

@@ -70,11 +70,7 @@ def test_the_error_of_an_estimate_is_half_its_interval() -> None:
 @pytest.mark.parametrize(
     ("results", "options", "message"),
     [
-        (
-            ["store", "b.json"],
-            {},
-            "store has the results of many runs; a page shows one study, or reports",
-        ),
+        (["store", "b.json"], {}, "store has the results of many runs; a page shows one study, or reports"),
         (
             ["a.json", "b.json"],
             {"timeline": "t"},

@@ -267,14 +267,7 @@ def test_a_link_with_nonsense_shows_the_page_all_the_same(opened: Open, file: Pa
             "seconds": 0.0,
             "traffic_bytes": 0,
         },
-        {
-            "status": "done",
-            "accelerator": "mine",
-            "workload": "",
-            "cycles": 5,
-            "kinds": "{}",
-            "config": "{}",
-        },
+        {"status": "done", "accelerator": "mine", "workload": "", "cycles": 5, "kinds": "{}", "config": "{}"},
     ],
     ids=["refused", "nothing known", "nothing done", "little known"],
 )

@@ -187,21 +187,9 @@ SAME = {"gamma": "0" * 12, "kernel": "1" * 12}
         (SAME, ["y", "y", "x"], "operands have changed: A, B, C; --anyway ignores this"),
         (SAME, ["x", "x", "z"], "operands have changed: C; --anyway ignores this"),
         (SAME, ["z", "y"], "operands have changed: A, B; --anyway ignores this"),
-        (
-            {**SAME, "kernel": "2" * 12},
-            ["z"],
-            "it was run with other sources: kernel; --anyway ignores this",
-        ),
-        (
-            {"gamma": "0" * 12},
-            ["x", "y"],
-            "it was run with other sources: kernel; --anyway ignores this",
-        ),
-        (
-            {**SAME, "own": "3" * 12},
-            ["x", "y"],
-            "it was run with other sources: own; --anyway ignores this",
-        ),
+        ({**SAME, "kernel": "2" * 12}, ["z"], "it was run with other sources: kernel; --anyway ignores this"),
+        ({"gamma": "0" * 12}, ["x", "y"], "it was run with other sources: kernel; --anyway ignores this"),
+        ({**SAME, "own": "3" * 12}, ["x", "y"], "it was run with other sources: own; --anyway ignores this"),
         (
             {f"m{number}": "4" * 12 for number in range(3)},
             ["x", "y"],

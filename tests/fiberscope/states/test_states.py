@@ -54,8 +54,7 @@ def by_port(report):
 
 
 @pytest.mark.parametrize(
-    "machine",
-    ["gamma", "extensor", "toy", *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)],
+    "machine", ["gamma", "extensor", "toy", *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)]
 )
 def test_the_sums_over_time_are_the_accounting_of_the_report(machine, toy, tmp_path):
     file = tmp_path / "states.json"

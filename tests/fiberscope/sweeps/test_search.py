@@ -71,13 +71,7 @@ def test_points_of_other_searches_and_failures_teach_nothing(
 ) -> None:
     searched(tmp_path, small, 2).run(ExecutorChoice(scheduler=scheduler), Limits(0.001), quiet=True)
     point = Point("sim", "gamma", small, {"memory.channels": 8})
-    other = Search(
-        [point],
-        read_space(tmp_path / "search.yaml", point),
-        GOALS,
-        Store(tmp_path / "s"),
-        2,
-    )
+    other = Search([point], read_space(tmp_path / "search.yaml", point), GOALS, Store(tmp_path / "s"), 2)
     assert searched(tmp_path, small, 2).best() == other.best() == []
 
 
@@ -354,10 +348,7 @@ def test_the_picture_has_every_design_and_the_front(scheduler: str, small: str, 
     [
         ("pe.count: 3\n", "search.yaml:1:11: pe.count is 3; it should be"),
         ("pe.count: {form: 1}\n", "search.yaml:1:12: there is no pe.count.form"),
-        (
-            "pe.count: {from: 9, to: 1}\n",
-            "search.yaml:1:11: pe.count: no number lies between 9 and 1",
-        ),
+        ("pe.count: {from: 9, to: 1}\n", "search.yaml:1:11: pe.count: no number lies between 9 and 1"),
         ("pe.cuont: [1]\n", "search.yaml:1:11: gamma has no parameter pe.cuont; did you mean pe.count?"),
         ("pe.count: [1]\nmemory.model: [dram, x]\n", "search.yaml:2:15: memory.model is x; it should be"),
         ("pe.count: [[1]]\n", "search.yaml:1:11: pe.count is [1]; it should be"),

@@ -35,9 +35,7 @@ def results() -> list[Any]:
 @pytest.mark.parametrize(("configuration", "reference"), results())
 def test_the_reference_is_matched_exactly(configuration: str, reference: dict[str, Any]) -> None:
     result = replay(
-        ORACLES / f"{reference['trace']}.gz",
-        specification(MAPS[configuration]),
-        reference["issue_per_cycle"],
+        ORACLES / f"{reference['trace']}.gz", specification(MAPS[configuration]), reference["issue_per_cycle"]
     )
     assert result.requests == reference["requests"]
     assert result.reads == reference["reads"]

@@ -99,12 +99,7 @@ def test_so_is_every_command_of_long_traces_that_cross_the_watermarks(
     ]
     row, refresh = refreshed_row
     chosen = one_burst(
-        row,
-        refresh=refresh,
-        **policy,
-        write_queue=queue,
-        write_low=marks[0],
-        write_high=marks[1],
+        row, refresh=refresh, **policy, write_queue=queue, write_low=marks[0], write_high=marks[1]
     )
     assert_as_the_plain_model(row, chosen, 4, trace)
 

@@ -31,10 +31,7 @@ def check_ranks(lanes, arrays, **bench):
         lambda: ClusterCounter("counter", lanes), lanes_of("sorted", lanes, arrays), expected, **bench
     )
     clusters = sum(rank == 0 for array in ranked(lanes, arrays) for _, rank, _ in array)
-    assert outcome.statistics["counter"].counters == {
-        "numbers": sum(map(len, arrays)),
-        "clusters": clusters,
-    }
+    assert outcome.statistics["counter"].counters == {"numbers": sum(map(len, arrays)), "clusters": clusters}
     return outcome
 
 

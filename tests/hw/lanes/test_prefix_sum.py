@@ -106,9 +106,7 @@ class TestTiming:
                 return super().tick(now)
 
         run_block(
-            Counting("prefix_sum", SERIAL, 200),
-            by_lane("lanes", 200, [[STOP_TOKEN] * 200]),
-            outputs_of(200),
+            Counting("prefix_sum", SERIAL, 200), by_lane("lanes", 200, [[STOP_TOKEN] * 200]), outputs_of(200)
         )
         # A first look at 0; the row in at 1, nothing to do at 2; the row out at 202, nothing to do at 203.
         assert Counting.ticks == 5

@@ -46,10 +46,7 @@ class TestLimits:
 
     def test_a_miss_with_a_dirty_victim_waits_for_two_slots(self):
         outcome = run_bank(
-            TINY,
-            [(WRITE, 0), (WRITE, 1), (READ, 2), (READ, 3)],
-            memory_capacity=2,
-            memory_pauses=(20,),
+            TINY, [(WRITE, 0), (WRITE, 1), (READ, 2), (READ, 3)], memory_capacity=2, memory_pauses=(20,)
         )
         # At 6 the write-back of 0 and the read of 2 fill both slots. Memory takes them at 7 and 28; at 29
         # the write-back of 1 and the read of 3 leave together.

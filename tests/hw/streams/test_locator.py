@@ -32,13 +32,7 @@ def expected(tokens, references, bases):
     return triples
 
 
-@given(
-    drawn=nested_lists(deepest=2),
-    with_base=st.booleans(),
-    gap=gaps,
-    seed=seeds,
-    capacity=capacities,
-)
+@given(drawn=nested_lists(deepest=2), with_base=st.booleans(), gap=gaps, seed=seeds, capacity=capacities)
 def test_what_is_found(drawn, with_base, gap, seed, capacity):
     depth, nested = drawn
     tokens = flatten(nested, depth)

@@ -96,10 +96,7 @@ SCENARIOS = {
         lambda _: {"in_outer": [1, 2, "S0", "D"], "in_inner": [0.0, 2.0, "S0", "D"]},
     ),
     "stops": (lambda quirks: StopDropper("block", quirks=quirks), _through),
-    "empty": (
-        lambda quirks: EmptyFiberDropper("block", quirks=quirks),
-        _through,
-    ),
+    "empty": (lambda quirks: EmptyFiberDropper("block", quirks=quirks), _through),
     "hold": (lambda quirks: CoordinateHold("block", quirks), _nested),
     "split": (lambda quirks: Split("block", 4, quirks=quirks), _coordinates),
     "flatten": (lambda quirks: Flatten("block", 4, NO_QUIRKS), _nested),

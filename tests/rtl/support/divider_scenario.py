@@ -46,12 +46,7 @@ def _inputs(generator: random.Random, given: DividerParameters, rows: int = ROWS
     return {"divisors": [(0, divisor, 0, 0.0) for divisor in divisors]} | by_lane("dividends", arrays)
 
 
-SCENARIO = LanedScenario(
-    "divider",
-    _parameters,
-    _inputs,
-    ("results",),
-)
+SCENARIO = LanedScenario("divider", _parameters, _inputs, ("results",))
 LARGE = replace(
     SCENARIO, draw=_large, inputs=lambda generator, given: _inputs(generator, given, MANY_LANES_ROWS)
 )

@@ -88,10 +88,7 @@ def _masks(generator: random.Random, given: MaskIntersectorParameters) -> dict[s
 
 
 TWO_FINGER = Scenario(
-    "two_finger",
-    lambda generator: TwoFingerParameters(**_widths(generator)),
-    intersector_inputs,
-    MATCHES,
+    "two_finger", lambda generator: TwoFingerParameters(**_widths(generator)), intersector_inputs, MATCHES
 )
 SKIP_AHEAD = Scenario(
     "skip_ahead",

@@ -57,10 +57,5 @@ def _large_inputs(generator: random.Random, given: MergerParameters) -> dict[str
     return _of_kind(inputs, given.values)
 
 
-SCENARIO = Scenario(
-    "merger",
-    _merger_parameters,
-    _merger_inputs,
-    ("merged",),
-)
+SCENARIO = Scenario("merger", _merger_parameters, _merger_inputs, ("merged",))
 LARGE = replace(SCENARIO, draw=_large, inputs=_large_inputs)

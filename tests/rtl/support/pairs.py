@@ -168,11 +168,7 @@ def _add(kernel: Kernel, pair: Pair, scope: str, make: Callable[[str], Component
 
 
 def _connect(
-    kernel: Kernel,
-    pair: Pair,
-    scope: str,
-    end: Callable[[str], End],
-    generator: random.Random,
+    kernel: Kernel, pair: Pair, scope: str, end: Callable[[str], End], generator: random.Random
 ) -> list[Component]:
     """Sources and sinks at all ports."""
     parts: list[Component] = []

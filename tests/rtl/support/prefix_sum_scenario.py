@@ -52,12 +52,7 @@ def _large(generator: random.Random) -> PrefixSumParameters:
     return PrefixSumParameters(form=form, lanes=lanes)
 
 
-SCENARIO = LanedScenario(
-    "prefix_sum",
-    _parameters,
-    prefix_sum_inputs,
-    ("sums",),
-)
+SCENARIO = LanedScenario("prefix_sum", _parameters, prefix_sum_inputs, ("sums",))
 LARGE = replace(
     SCENARIO,
     draw=_large,

@@ -204,10 +204,7 @@ def _lists(generator: random.Random, given: FiberPairsParameters) -> tuple[Fiber
             count = min(generator.choice([1, 1, given.size // 2, given.size]) or 1, most)
             crds += sorted(generator.sample(range(given.size), count))
             segments.append(len(crds))
-        return [
-            Level([0, *borders, fibers], [2 * place for place in range(fibers)]),
-            Level(segments, crds),
-        ]
+        return [Level([0, *borders, fibers], [2 * place for place in range(fibers)]), Level(segments, crds)]
 
     return given, FiberPairs("contents", *side(given.rows), *side(given.columns))
 

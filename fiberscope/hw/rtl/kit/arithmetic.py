@@ -325,13 +325,7 @@ def _product(form: _Form, left: Signal, right: Signal, cut: Cut) -> Signal:
 
 
 def _rounded(
-    form: _Form,
-    sign: Signal,
-    exponent: Signal,
-    normal: Signal,
-    nan: Signal,
-    infinite: Signal,
-    cut: Cut,
+    form: _Form, sign: Signal, exponent: Signal, normal: Signal, nan: Signal, infinite: Signal, cut: Cut
 ) -> Signal:
     """Round a number whose significand is zero or begins with a one."""
     kept, half, rest = normal[-form.fraction - 1 :], normal[-form.fraction - 2], normal[: -form.fraction - 2]
@@ -359,11 +353,7 @@ def _positive(number: Signal) -> Signal:
     return number.zero_extended(len(number) + 1)
 
 
-_PIPELINES: Mapping[str, Pipelined] = {
-    "mul": _product,
-    "add": _sum,
-    "sub": _difference,
-}
+_PIPELINES: Mapping[str, Pipelined] = {"mul": _product, "add": _sum, "sub": _difference}
 
 
 def _leading_zeros(word: Signal) -> Signal:

@@ -65,7 +65,7 @@ tee -q -o cells.json stat -liberty {liberty} -json
 )
 TARGET_PICOSECONDS = 1000  # the machines' clock, 1 GHz
 SHIPPED = {  # libraries in Debian, by name: file and package
-    "osu018": (Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib"), "qflow-tech-osu018"),
+    "osu018": (Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib"), "qflow-tech-osu018")
 }
 LIBERTY = "cells.lib"  # a link to the library, whose own name could be a command in a script
 PROGRAM = "from pyosys import libyosys as yosys; yosys.run_pass('script area.ys', yosys.Design())"

@@ -22,12 +22,7 @@ from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.tools.icarus import Icarus
 from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.hw.rtl.tools.programs import with_temporary_folder
-from fiberscope.hw.rtl.tools.simulator import (
-    FailedBenchError,
-    HdlError,
-    Simulator,
-    include_folders,
-)
+from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError, Simulator, include_folders
 from fiberscope.hw.rtl.tools.verilator import Verilator
 
 __all__ = ["AUTO", "FILES", "SIMULATORS", "Bench", "HdlError", "choose", "find", "read_order", "run"]

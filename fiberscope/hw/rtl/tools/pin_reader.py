@@ -76,10 +76,7 @@ class PinReader:
         mask = self._read(stream.wire(MASK)) if MASK in stream.widths else -1
         for field, width in stream.widths.items():
             keeps = [field == MASK or mask >> lane & 1 for lane in reversed(range(len(stream.ports)))]
-            yield (
-                stream.wire(field),
-                self._read(stream.wire(field), keeps, width, is_noted=field in noted),
-            )
+            yield (stream.wire(field), self._read(stream.wire(field), keeps, width, is_noted=field in noted))
 
     def _read(
         self, name: str, keeps: Collection[int] = (1,), width: int = 0, *, is_noted: bool = True

@@ -187,12 +187,7 @@ class VerilatedModule:
         self.library.module_new.restype = ctypes.c_void_p
         self.library.module_fault.restype = ctypes.c_char_p
         self.library.module_fault.argtypes = self.library.module_delete.argtypes = [ctypes.c_void_p]
-        self.library.module_idle.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_int,
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-        ]
+        self.library.module_idle.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
         self.library.module_sample.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         self.library.module_cycle.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
 

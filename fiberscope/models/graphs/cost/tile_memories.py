@@ -163,9 +163,7 @@ def _rows(
     """Yield the cells of ``memories_table``, a row for each memory."""
     memories = tiles.memories.values()
     reads = reads_by_memory(
-        tiles.loops,
-        [memory.tensor for memory in memories],
-        lambda node, output: streams[node, output].count,
+        tiles.loops, [memory.tensor for memory in memories], lambda node, output: streams[node, output].count
     )
     for memory, count in zip(memories, reads, strict=True):
         costs = memory_costs(memory.name, tiles.parameters, count, memory.load_bytes, seconds)

@@ -4,11 +4,7 @@ from sigma_bench import TINY
 
 from fiberscope.accelerators.testing import MachineCase, random_operands
 
-OF_UNITS = TINY | {
-    "step": "unit",
-    "reduce.levels_outside_dpe": 5,
-    "controller.first_fold": "counted",
-}
+OF_UNITS = TINY | {"step": "unit", "reduce.levels_outside_dpe": 5, "controller.first_fold": "counted"}
 
 CASE = MachineCase(
     accelerator="sigma",

@@ -100,11 +100,7 @@ def test_numbers_as_yaml_11_has_them(written: str, raw: list[Path]) -> None:
     ("old", "new", "said"),
     [
         ("depth: 32", "depth: many", r"attributes.depth is many; it should be a number"),
-        (
-            "depth: 32",
-            "depth: 089",
-            r"depth is 089; a leading 0 means octal in YAML 1.1, which has",
-        ),
+        ("depth: 32", "depth: 089", r"depth is 089; a leading 0 means octal in YAML 1.1, which has"),
         ("depth: 32", "depth: -1", r"attributes.depth is -1; it should be greater than or equal to 0"),
         ("meshY: 6", "meshY: six", r"spatial.meshY is six; it should be a number"),
         (
@@ -132,10 +128,7 @@ def test_a_bad_bound_is_refused(bound: str, raw: list[Path], refusal) -> None:
 def test_a_container_keeps_nothing_and_has_no_loops_in_time(raw: list[Path], refusal) -> None:
     for entry, said in (
         ("{target: Column, type: dataspace, keep: [Inputs]}", "Column stores nothing; leave keep out"),
-        (
-            "{target: Column, type: temporal, factors: [M=2]}",
-            "Column stores nothing, so its loops are",
-        ),
+        ("{target: Column, type: temporal, factors: [M=2]}", "Column stores nothing, so its loops are"),
         (
             "{target: Column, type: temporal, factors: [M=0]}",  # all iterations that remain
             "Column stores nothing, so its loops are",

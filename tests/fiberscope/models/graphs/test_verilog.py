@@ -148,17 +148,9 @@ def test_what_has_no_verilog_is_refused(graph, operands, more, message):
 @pytest.mark.parametrize(
     ("expression", "formats", "message"),
     [
-        (
-            "x(i) = B(i) * c(i)",
-            ["x:s", "B:b", "c:b"],
-            r"^fiberlookup B0 i .*: .* store the tensors as s or",
-        ),
+        ("x(i) = B(i) * c(i)", ["x:s", "B:b", "c:b"], r"^fiberlookup B0 i .*: .* store the tensors as s or"),
         ("x(i) = B(i) * 2", ["x:s", "B:s"], r"^mul .*: .* with a constant .*; use a tensor instead$"),
-        (
-            "x(i) = B(i) / c(i)",
-            ["x:s", "B:s", "c:s"],
-            r"^div: no hardware here does div; known: mul, add,",
-        ),
+        ("x(i) = B(i) / c(i)", ["x:s", "B:s", "c:s"], r"^div: no hardware here does div; known: mul, add,"),
     ],
 )
 def test_what_has_no_verilog_is_said_as_it_was_written(expression, formats, message):

@@ -230,9 +230,7 @@ def test_a_machine_is_drawn(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [
-        ("spec:gama", "no specification, and no YAML file, is called gama; did you mean gamma or sigma"),
-    ],
+    [("spec:gama", "no specification, and no YAML file, is called gama; did you mean gamma or sigma")],
 )
 def test_what_cannot_be_built_is_refused_in_a_line(name, said):
     with pytest.raises(ConfigurationError, match=re.escape(said)):
@@ -240,8 +238,7 @@ def test_what_cannot_be_built_is_refused_in_a_line(name, said):
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
-    [("two-finger", "skip-ahead"), ("A[m, k] * x[k]", "A[m, k] + A[m, k] * x[k]")],
+    ("before", "after"), [("two-finger", "skip-ahead"), ("A[m, k] * x[k]", "A[m, k] + A[m, k] * x[k]")]
 )
 def test_only_a_factor_is_cut_as_another_and_no_unit_skips_in_it(before, after, tmp_path):
     path = tmp_path / "own.yaml"

@@ -28,11 +28,7 @@ def graph(edges, size):
 
 def counts(operations):
     """Operations of a stage by the names that the trace has for them."""
-    return {
-        "mul": operations["multiply"],
-        "add": operations["add"],
-        "sub": operations.get("sub", 0),
-    }
+    return {"mul": operations["multiply"], "add": operations["add"], "sub": operations.get("sub", 0)}
 
 
 @pytest.mark.parametrize("name", SPECIFICATIONS)

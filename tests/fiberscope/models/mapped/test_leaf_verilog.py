@@ -202,8 +202,7 @@ def test_planted_sums_that_are_kept_instead_of_passed_on_are_found(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "example",
-    ["row_wise", "inner", "outer", "spmv", "sddmm", "../matraptor/spec", "mttkrp", "convolution"],
+    "example", ["row_wise", "inner", "outer", "spmv", "sddmm", "../matraptor/spec", "mttkrp", "convolution"]
 )
 def test_the_command_writes_and_runs_an_instance(example, tmp_path, printed):
     words = ["rtl", "export", str(EXAMPLES / f"{example}.yaml"), "--level", "PE", "-o", str(tmp_path)]
@@ -286,14 +285,8 @@ def test_a_float_of_an_instance_is_rounded_as_in_the_machine(machine, value, bit
     ("words", "said"),
     [
         (["spec:gamma"], "spec:gamma is a specification; name the level, as in --level pe"),
-        (
-            ["merger", "--level", "pe"],
-            "--level, --stage and tensors are for a specification",
-        ),
-        (
-            ["merger", "--stage", "R"],
-            "--level, --stage and tensors are for a specification",
-        ),
+        (["merger", "--level", "pe"], "--level, --stage and tensors are for a specification"),
+        (["merger", "--stage", "R"], "--level, --stage and tensors are for a specification"),
         (["spec:gamma", "--level", "pe", "--stage", "Y"], "there is no stage Y; known: Z"),
         (["spec:sigma", "--level", "FlexDPE"], "FlexDPE: its 16,384 lanes are not simulated one by one"),
         (

@@ -89,10 +89,7 @@ def test_a_multiplier_is_the_block_that_multiplies(tmp_path, capsys):
         ("{Cache: {part: 'my_parts.py:Bank'}}", ("", ""), "bank"),
         (
             "{Meet: {part: 'my_parts.py:Finder'}}",
-            (
-                LEADS,
-                f"{LEADS}\n    - {{component: Meet, bindings: [{{rank: K}}]}}",
-            ),
+            (LEADS, f"{LEADS}\n    - {{component: Meet, bindings: [{{rank: K}}]}}"),
             "intersect",
         ),
     ],

@@ -21,10 +21,7 @@ from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.specification import Split, UniformOccupancy
 from fiberscope.sim import Kernel
 
-REFUSED = (
-    "both uncompressed and partitioned",
-    "as another tensor while the loops run",
-)
+REFUSED = ("both uncompressed and partitioned", "as another tensor while the loops run")
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
 
 

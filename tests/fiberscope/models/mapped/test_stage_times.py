@@ -16,10 +16,7 @@ mapping:
   loop-order: {H: [M, K, N], Z: [M, N, O]}
 """
 SMALL, LARGE = "uniform:rows=20,cols=20,nonzeros=30", "uniform:rows=20,cols=20,nonzeros=300"
-WORK = {
-    "first": {"A": LARGE, "X": LARGE, "W": SMALL},
-    "second": {"A": SMALL, "X": SMALL, "W": LARGE},
-}
+WORK = {"first": {"A": LARGE, "X": LARGE, "W": SMALL}, "second": {"A": SMALL, "X": SMALL, "W": LARGE}}
 
 
 def write(tmp_path):

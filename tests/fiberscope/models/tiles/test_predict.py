@@ -183,10 +183,7 @@ def test_counted_inputs_are_those_of_the_meter_in_every_order(order):
     generator = np.random.default_rng(3)
     for _case in range(12):
         rows, middle, columns = generator.integers(1, 30, 3)
-        tensors = {
-            "A": _random(generator, (rows, middle)),
-            "B": _random(generator, (middle, columns)),
-        }
+        tensors = {"A": _random(generator, (rows, middle)), "B": _random(generator, (middle, columns))}
         kernel, _tensors, known, _base = problem(examples.SQUARE, order, tensors, 4)
         shape = {
             index: int(generator.integers(1, extent + 1))

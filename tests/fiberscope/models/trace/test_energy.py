@@ -169,16 +169,8 @@ def test_every_number_of_the_table_has_its_source():
         ("a.yaml", "tables: []", "ERT is missing"),
         ("a.yaml", "ERT: [", "not YAML"),
         ("a.csv", "component,event\nx,y\n", ":1: a table of energies needs a column picojoules"),
-        (
-            "a.csv",
-            CSV + "x,y,many\n",
-            "from 0 on, not many",
-        ),
-        (
-            "a.csv",
-            CSV + "x,y,nan\n",
-            "from 0 on, not nan",
-        ),
+        ("a.csv", CSV + "x,y,many\n", "from 0 on, not many"),
+        ("a.csv", CSV + "x,y,nan\n", "from 0 on, not nan"),
         ("a.csv", CSV + "\nx,y,1\n\nx,z,-1\n", ":5: "),
     ],
 )

@@ -28,11 +28,7 @@ FAULTS = [
     ("* B[k, n]", "* min(B[k, n])", "9:7: min takes 2 arguments, 1 given"),
     ("(K1)", "(K3)", "13:11: there is no symbol K3; did you mean K1?"),
     ("uniform_shape(K1)", "uniform_shap(K1)", "13:11: there is no directive uniform_shap; did you mean"),
-    (
-        "uniform_shape(K1)",
-        "DRT",
-        "13:11: DRT: tiles that grow while the loops run (DRT) are",
-    ),
+    ("uniform_shape(K1)", "DRT", "13:11: DRT: tiles that grow while the loops run (DRT) are"),
     ("uniform_shape(K1)", "DRT(K1)", "13:11: DRT(K1): tiles that grow while the loops run (DRT) are not"),
     ("uniform_shape(K1)", "uniform_shape()", "13:11: uniform_shape(): write it as uniform_shape(128)"),
     ("(A.16)", "(C.16)", "13:30: C leads, but is not read by this Einsum; known: A, B"),

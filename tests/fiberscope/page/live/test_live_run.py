@@ -223,10 +223,7 @@ def test_the_drawing_has_a_box_with_a_bar_for_each_family() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            ["--memory-trace", "m.trace"],
-            "--live: not with --memory-trace, which one process writes; ",
-        ),
+        (["--memory-trace", "m.trace"], "--live: not with --memory-trace, which one process writes; "),
         (["--sample"], "--live needs a whole run, but --sample runs windows; leave one out"),
     ],
 )

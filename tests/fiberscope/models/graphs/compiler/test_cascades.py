@@ -66,11 +66,7 @@ def test_an_empty_matrix_has_an_empty_product():
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [
-        ("sigma", "flattened ranks"),
-        ("graphicionado", "the cascade repeats"),
-        ("gamma-figure", "nothing"),
-    ],
+    [("sigma", "flattened ranks"), ("graphicionado", "the cascade repeats"), ("gamma-figure", "nothing")],
 )
 def test_what_has_no_graph_is_named(name, reason):
     if reason == "nothing":

@@ -82,10 +82,7 @@ def test_a_variable_stands_once_in_a_tensor_wherever_it_stands_again():
         ("x(i) = a(i) + (B(i,j) + C(i,j))", "a(i) + sum[j] (B(i,j) + C(i,j))"),
         ("x(i) = -(b(i) + C(i,j))", "neg((b(i) + sum[j] (C(i,j))))"),
         ("x(i) = a(i) / (b(i) + C(i,j))", "sum[j] (a(i) / (b(i) + C(i,j)))"),
-        (
-            "X(i,j) = (B(i,j) + C(i,j)) * D(i,k) * E(k,j)",
-            "sum[k] (((B(i,j) + C(i,j)) * D(i,k)) * E(k,j))",
-        ),
+        ("X(i,j) = (B(i,j) + C(i,j)) * D(i,k) * E(k,j)", "sum[k] (((B(i,j) + C(i,j)) * D(i,k)) * E(k,j))"),
     ],
 )
 def test_sums_stand_as_far_out_as_each_term_allows(text, sums):
