@@ -10,9 +10,9 @@ from machine_case import cases
 from scipy import sparse
 from typed_values import reals
 
-from fiberscope import simulate
+from fiberscope import accelerators, simulate
 from fiberscope.accelerators import values
-from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.accelerators.configuration import ConfigurationError, load
 from fiberscope.hw.fibers.arrays import rounded_to
 from fiberscope.hw.value_type import TYPES
 from fiberscope.results.errors import VerificationError
@@ -22,6 +22,9 @@ FLOATS = {"float32": 1e-4, "float64": 1e-11, "bfloat16": 2.0}  # and errors that
 TYPED = ("extensor", "gamma", "outerspace", "sigma")
 MACHINES = {case.accelerator: case for case in cases().values() if case.accelerator in TYPED}
 every_machine = pytest.mark.parametrize("case", MACHINES.values(), ids=MACHINES)
+
+
+UNITS = {"extensor": 1, "gamma": 8, "outerspace": 8}  # bits of the unit of the sizes in ``format``
 
 
 def setting_of(case):
@@ -36,6 +39,24 @@ def values_of(result):
 def run(case, operands, name):
     settings = {**next(iter(case.variants.values())), setting_of(case): name}
     return simulate(case.accelerator, *operands, settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"), [("auto", 64), ("integer", 32), ("float32", 32), ("float64", 64), ("bfloat16", 16)]
+)
+@pytest.mark.parametrize("name", UNITS)
+def test_an_element_takes_what_its_value_does_unless_said_otherwise(name, value, bits):
+    kind, unit = accelerators.find(name), UNITS[name]
+
+    def sizes(**chosen):
+        settings = {"value": value} | {f"format.{key}": size // unit for key, size in chosen.items()}
+        form = load(kind.configuration, kind.shipped, name=name, settings=settings).format
+        return {
+            key: getattr(form, key) * unit for key in ("element", "value", "output") if hasattr(form, key)
+        }
+
+    assert sizes() == {"element": 32 + bits, "value": bits} | ({"output": 64 + bits} if unit == 1 else {})
+    assert sizes(element=128, value=32).items() >= {"element": 128, "value": 32}.items()
 
 
 @every_machine

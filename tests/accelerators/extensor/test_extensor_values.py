@@ -3,7 +3,7 @@
 from itertools import groupby
 
 import pytest
-from extensor_bench import configurations, configured, operands, run_extensor, small_operands, tiny
+from extensor_bench import configurations, operands, run_extensor, small_operands, tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from typed_values import NUMPY, check_product, from_the_left, reals
@@ -40,12 +40,3 @@ def test_units_add_up_in_the_same_type():
     a, b = (reals(one, i) for i, one in enumerate(small_operands()))
     machine = run_extensor(tiny(value="float32", pe__count=1, step="unit"), a, b)
     check_product(machine.result(), a, b, NUMPY["float32"], by_blocks(sides_of(machine)))
-
-
-@pytest.mark.parametrize(
-    ("value", "bits"), [("auto", 64), ("integer", 32), ("float32", 32), ("float64", 64), ("bfloat16", 16)]
-)
-def test_an_element_takes_what_its_value_does_unless_said_otherwise(value, bits):
-    found = configured(value=value).format
-    assert (found.element, found.value, found.output) == (32 + bits, bits, 64 + bits)
-    assert configured(value=value, format__element=256).format.element == 256

@@ -89,16 +89,5 @@ def test_the_shipped_machine_is_the_published_one():
     assert (shipped.format.element, shipped.format.pointer) == (12, 4)
 
 
-@pytest.mark.parametrize(
-    ("value", "element", "alone"),
-    [("auto", 12, 8), ("integer", 8, 4), ("float32", 8, 4), ("float64", 12, 8), ("bfloat16", 6, 2)],
-)
-def test_an_element_takes_what_its_value_does_unless_said_otherwise(value, element, alone):
-    found = configured(value=value).format
-    assert (found.element, found.value) == (element, alone)
-    found = configured(value=value, format__element=16, format__value=4).format
-    assert (found.element, found.value) == (16, 4)
-
-
 def test_the_least_window_for_a_task_is_accepted():
     assert configured(scheduler__stream_lines=14).scheduler.stream_lines == 14

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outerspace_bench import configurations, configured, operands, run_outerspace, small_operands, tiny
+from outerspace_bench import configurations, operands, run_outerspace, small_operands, tiny
 from typed_values import NUMPY, check_product, from_the_left, reals
 
 
@@ -26,17 +26,6 @@ def test_units_add_up_in_the_same_type():
     check_product(
         run_outerspace(tiny(value="float32", **units), a, b).result(), a, b, NUMPY["float32"], from_the_right
     )
-
-
-@pytest.mark.parametrize(
-    ("value", "element", "alone"),
-    [("auto", 12, 8), ("integer", 8, 4), ("float32", 8, 4), ("float64", 12, 8), ("bfloat16", 6, 2)],
-)
-def test_an_element_takes_what_its_value_does_unless_said_otherwise(value, element, alone):
-    found = configured(value=value).format
-    assert (found.element, found.value) == (element, alone)
-    found = configured(value=value, format__element=16, format__value=4).format
-    assert (found.element, found.value) == (16, 4)
 
 
 def test_narrow_values_move_so_much_less():
