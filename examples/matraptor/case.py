@@ -1,7 +1,5 @@
 """Small makes of the machine, and operands that put every part to work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fiberscope.accelerators.testing import MachineCase, random_operands

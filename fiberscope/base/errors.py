@@ -1,7 +1,5 @@
 """Exit codes of the command line, and the errors that user input and Ctrl-C cause."""
 
-from __future__ import annotations
-
 BAD_INPUT = 2
 MACHINE_WRONG = 3  # deadlock or wrong result of the simulated machine, or RTL that differs from its model
 POINTS_FAILED = 4  # points of a sweep, each with a row in the store

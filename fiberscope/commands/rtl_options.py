@@ -1,7 +1,5 @@
 """Options shared by commands of ``fiberscope rtl``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The descriptor of MINT, by which commands run, report and draw conversions like other machines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fiberscope.accelerators.machine import EVENT, Accelerator

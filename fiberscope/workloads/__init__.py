@@ -6,8 +6,6 @@ operands of a GEMM. A fault that a user can correct is a ``WorkloadError``. Only
 eagerly.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from fiberscope.workloads.errors import WorkloadError

@@ -1,7 +1,5 @@
 """Where rows of a matrix lie: each by itself, in its stripe, behind those before it there."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

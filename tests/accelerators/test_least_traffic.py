@@ -3,8 +3,6 @@
 A machine without a memory moves nothing. Gamma may keep rows of Z in its cache at the end.
 """
 
-from __future__ import annotations
-
 import extensor_bench
 import gamma_bench
 import graphicionado_bench

@@ -1,7 +1,5 @@
 """Any settings within their ranges: a run ends verified, is refused in one line, or names its deadlock."""
 
-from __future__ import annotations
-
 import json
 from itertools import islice
 from pathlib import Path

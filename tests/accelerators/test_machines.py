@@ -1,7 +1,5 @@
 """What holds for every machine: no order, sleep, mode or neighbour changes a run; its counts are pinned."""
 
-from __future__ import annotations
-
 import json
 import os
 from itertools import pairwise

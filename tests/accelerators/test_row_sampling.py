@@ -1,7 +1,5 @@
 """Sampled runs whose windows are rows of A: exact work, spliced windows, and the estimate."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Windows, their choice, and the interval of an estimate, on populations whose totals are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

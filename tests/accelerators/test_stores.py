@@ -1,7 +1,5 @@
 """Stores of machines: one writer a field, read behind a token; scripts break the rule, uncompiled."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

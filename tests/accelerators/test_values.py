@@ -1,7 +1,5 @@
 """The setting ``value``, of every machine that has it."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

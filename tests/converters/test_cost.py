@@ -1,7 +1,5 @@
 """Operations of the closed form: those of the run where they follow from shape and nonzeros, else by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from conversions import EXAMPLE, PAIRS, convert, parameters, random_matrix

@@ -1,7 +1,5 @@
 """Whether two runs differ significantly, on reports with known intervals, and how an estimate is written."""
 
-from __future__ import annotations
-
 import json
 import math
 

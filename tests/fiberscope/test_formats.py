@@ -1,7 +1,5 @@
 """``fiberscope formats``: sizes in a table and as JSON, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The memory's requests out of a run, and back into its channels."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import sys

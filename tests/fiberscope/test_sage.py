@@ -1,7 +1,5 @@
 """``fiberscope sage`` and ``compare sage``: operands, filters, JSON, tables, refusals."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

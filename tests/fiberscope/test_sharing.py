@@ -1,7 +1,5 @@
 """Results that runs share: made once for each content, and forgotten when they take too much memory."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

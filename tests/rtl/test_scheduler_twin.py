@@ -1,7 +1,5 @@
 """Gamma's scheduler: its twin is the component, beside elements that complete tasks in their own time."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from functools import partial

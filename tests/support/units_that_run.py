@@ -1,7 +1,5 @@
 """Which component classes of ``hw`` machines, conversions and graphs are made of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]

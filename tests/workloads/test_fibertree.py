@@ -1,7 +1,5 @@
 """Fiber trees: any chain of transformations keeps the tensor, and each does what it says, on small cases."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

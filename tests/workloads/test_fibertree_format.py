@@ -1,7 +1,5 @@
 """Footprints of fiber trees, against sums by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Files that other programs write: narrow floating-point weights, MATLAB, and what is no matrix at all."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import zipfile

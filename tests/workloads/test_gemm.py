@@ -1,7 +1,5 @@
 """Operands of a GEMM: exact counts, the same however they are sliced, values as asked for; and the check."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -113,9 +113,6 @@ def test_graphs_of_konect_have_the_shape_and_the_symmetry_of_their_header(name, 
     assert (read(tmp_path, name, text) == np.array(right)).all()
 
 
-OUT_OF_RANGE = serialized(DIRECTED, False)[:49] + b"\3" + serialized(DIRECTED, False)[50:]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [

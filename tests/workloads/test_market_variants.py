@@ -1,7 +1,5 @@
 """MatrixMarket files as other programs write them: scipy, GraphBLAS, taco."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

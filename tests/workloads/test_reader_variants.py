@@ -1,7 +1,5 @@
 """All readers of arrays: what a public writer stores is read back, or refused in one line with its name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from zipfile import ZipFile
 

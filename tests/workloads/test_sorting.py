@@ -1,7 +1,5 @@
 """Sorting points and finding them among others, against Python's sort and dictionaries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

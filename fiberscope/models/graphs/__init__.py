@@ -5,8 +5,6 @@ from fiberscope.models.graphs import read_gv, run
 print(run("examples/graphs/fig12_ikj.gv", {"B": "wiki-Vote", "C": "wiki-Vote"}).summary())
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.check import check

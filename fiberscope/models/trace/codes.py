@@ -1,7 +1,5 @@
 """Integer codes that the compiled loop nest shares with the modules that construct it."""
 
-from __future__ import annotations
-
 AT_END = (1 << 62) - 1  # the coordinate of a cursor after the last element of its fiber
 
 NO_WINDOW = -1  # in place of a loop over pieces

@@ -1,7 +1,5 @@
 """Small configurations of the machine for its tests, and operands that exercise every part."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fiberscope.accelerators.testing import MachineCase, random_operands

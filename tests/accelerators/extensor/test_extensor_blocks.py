@@ -1,7 +1,5 @@
 """The core's account of a product against blocks: level scanners, and an intersector that skips ahead."""
 
-from __future__ import annotations
-
 import pytest
 from extensor_bench import random_matrix
 from scanning import intersect_levels

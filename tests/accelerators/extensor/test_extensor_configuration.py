@@ -1,7 +1,5 @@
 """What cannot be built costs one line that names the key and says what would do; how tiles are chosen."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

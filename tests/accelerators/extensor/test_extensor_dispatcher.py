@@ -1,7 +1,5 @@
 """The dispatcher by itself, worked examples: when it frees the input tiles, and whom it gives a product."""
 
-from __future__ import annotations
-
 import pytest
 from extensor_bench import csr
 

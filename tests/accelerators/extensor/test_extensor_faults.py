@@ -1,7 +1,5 @@
 """Planted faults: each is found, by the check or the message that is there to find it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Counts of the published matrices, pinned and beside what was published."""
 
-from __future__ import annotations
-
 import pytest
 from extensor_bench import configured
 

@@ -1,7 +1,5 @@
 """Sorted lists as one, and elements in turn, against plain dictionaries and sets."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The core against a plain one that makes one step a cycle; buffer and stream cycle by cycle."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from extensor_bench import random_matrix, run_extensor, small_operands, tiny

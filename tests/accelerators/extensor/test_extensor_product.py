@@ -1,7 +1,5 @@
 """Z as memory holds it: rows of output tiles merged in any order, and the matrix that they make up."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Whole ExTensors on small matrices: product, operations at every level, and traffic, all exact."""
 
-from __future__ import annotations
-
 import pytest
 from extensor_bench import (
     TINY,

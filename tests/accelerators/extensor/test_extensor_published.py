@@ -1,7 +1,5 @@
 """The published simulator's rules, written anew: what they move and count is what the machine does."""
 
-from __future__ import annotations
-
 import pytest
 from extensor_bench import random_matrix
 from extensor_model import Model

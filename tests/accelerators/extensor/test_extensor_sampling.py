@@ -1,7 +1,5 @@
 """Sampled runs of ExTensor: exact work of all pairs of tiles, spliced windows of them, and the estimate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from extensor_bench import TINY, configurations, operands, run_extensor, tiny

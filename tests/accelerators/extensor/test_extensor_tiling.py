@@ -1,7 +1,5 @@
 """Tiles that are chosen in front of the machine: both fidelities get them, and it has the last word."""
 
-from __future__ import annotations
-
 import pytest
 from extensor_bench import TINY, configured, random_matrix
 

@@ -1,7 +1,5 @@
 """The waveform of a small run: the signals tell what the counters do."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """The published runs' rules as settings: rows in a window, products in turn, a barrier at tiles of B."""
 
-from __future__ import annotations
-
 import pytest
 from extensor_bench import csr, run_extensor, tiny
 from extensor_checks import check_all

@@ -3,8 +3,6 @@
 Elements beyond what memory can feed are the exception: they contend for it, and for the FiberCache.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

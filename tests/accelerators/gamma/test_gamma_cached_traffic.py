@@ -1,7 +1,5 @@
 """Traffic behind the FiberCache without simulation: against the machine, and in reports of the model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from gamma_bench import configured, run_gamma, small_operands

@@ -1,7 +1,5 @@
 """What cannot be built costs one line that names the key and says what would do."""
 
-from __future__ import annotations
-
 import pytest
 from gamma_bench import configured
 

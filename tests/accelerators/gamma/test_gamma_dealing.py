@@ -1,7 +1,5 @@
 """Whom the scheduler gives a task: worked examples of its turns, and of how many an element may hold."""
 
-from __future__ import annotations
-
 import pytest
 from gamma_workers import PLENTY, scheduled
 

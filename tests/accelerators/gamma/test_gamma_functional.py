@@ -1,7 +1,5 @@
 """The functional pass counts what the machine's own counters count, without its cycles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from gamma_bench import configurations, configured, counted, operands, run_gamma, small_operands

@@ -1,7 +1,5 @@
 """Counts of published matrices, pinned so that no change goes unseen."""
 
-from __future__ import annotations
-
 import pytest
 from gamma_bench import configured
 

@@ -1,7 +1,5 @@
 """A run of one product crosses each unit a known number of times: a cycle more of latency shows as often."""
 
-from __future__ import annotations
-
 import pytest
 from gamma_bench import configured, csr, run_gamma
 

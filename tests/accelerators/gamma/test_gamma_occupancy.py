@@ -1,7 +1,5 @@
 """What partial fibers take of the FiberCache, and which leaves have room beside them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from gamma_bench import counted, csr, run_gamma, stored, tiny

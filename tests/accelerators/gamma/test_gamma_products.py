@@ -1,7 +1,5 @@
 """Whole Gammas on small matrices: the product, the counts of operations, and the traffic, all exact."""
 
-from __future__ import annotations
-
 import gamma_model as model
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Prefetcher and fiber reader by themselves."""
 
-from __future__ import annotations
-
 import gamma_stubs
 import numpy as np
 import pytest

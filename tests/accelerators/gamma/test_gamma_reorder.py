@@ -1,7 +1,5 @@
 """The affinity order of A's rows, against the plainest program for it, and products in that order."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

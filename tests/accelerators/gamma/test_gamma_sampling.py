@@ -1,7 +1,5 @@
 """Windows of a product that one Gamma multiplies one behind another, and the estimate of the whole."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The order in which A streams in, against a walk through the matrix element by element."""
 
-from __future__ import annotations
-
 from array import array
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The task table and the store of partial fibers, by their properties."""
 
-from __future__ import annotations
-
 import gamma_model as model
 import numpy as np
 import pytest

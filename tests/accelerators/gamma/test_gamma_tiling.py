@@ -1,7 +1,5 @@
 """Long rows of A in subrows: where they are cut, the tasks they make, and products in any order of them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 

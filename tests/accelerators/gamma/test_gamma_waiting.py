@@ -1,7 +1,5 @@
 """What the scheduler waits for: what is made slower by some cycles adds just these, to its own wait alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """The waveform of a small run: the signals tell what the counters do."""
 
-from __future__ import annotations
-
 import pytest
 from gamma_bench import small_operands, tiny
 from vcd_reader import read_vcd

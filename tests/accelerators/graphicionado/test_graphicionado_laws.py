@@ -1,7 +1,5 @@
 """What Graphicionado must do whatever the graph: the plain loop's counts, and cycles within their bounds."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, replace
 
 import numpy as np

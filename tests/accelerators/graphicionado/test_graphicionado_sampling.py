@@ -1,7 +1,5 @@
 """The first iterations of a vertex program in a Graphicionado, and the estimate of all."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

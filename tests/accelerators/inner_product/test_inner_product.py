@@ -1,7 +1,5 @@
 """The machine of the examples: product, operations and traffic against a plain model of inner products."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

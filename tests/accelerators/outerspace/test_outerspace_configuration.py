@@ -1,7 +1,5 @@
 """What OuterSPACE refuses, each in one line that says what would be right."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

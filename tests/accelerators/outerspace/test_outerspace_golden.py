@@ -1,7 +1,5 @@
 """Counts of the published matrices, and their traffic beside the bars that were published."""
 
-from __future__ import annotations
-
 import pytest
 from outerspace_bench import configured
 

@@ -1,7 +1,5 @@
 """Laws of the machine's page: phases and their barrier, slots, the range of a load's latency, waiting."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

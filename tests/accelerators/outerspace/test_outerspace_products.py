@@ -1,7 +1,5 @@
 """Whole OuterSPACEs on small matrices: product, operations and traffic, all exact."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Merging elements with a unit that keeps their heads in order: all that a run without it leaves behind."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

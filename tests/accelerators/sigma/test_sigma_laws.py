@@ -1,7 +1,5 @@
 """SIGMA's laws: published cycles, counts against a plain model, what is never done, what bandwidth brings."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

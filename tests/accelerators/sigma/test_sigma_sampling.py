@@ -1,7 +1,5 @@
 """Sampled runs of SIGMA: exact work of all passes, spliced windows of them, and the estimate."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Columns one by one, or those of a pass in one step: the same cycles, accounting, counters and sums."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

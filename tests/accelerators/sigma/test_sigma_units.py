@@ -1,7 +1,5 @@
 """Flex-DPEs made of units: cycles, accounting, counters and sums of those that are not, to the last bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

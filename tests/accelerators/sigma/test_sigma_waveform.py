@@ -1,7 +1,5 @@
 """The stall that the page of SIGMA reads off is in the waveform, cycle by cycle."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The array in expectation: the paper's beats, drawn matrices, and what the formats' order hangs on."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

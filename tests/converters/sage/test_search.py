@@ -1,7 +1,5 @@
 """The search: how many pairs, in which order, what classes of accelerators may choose, published results."""
 
-from __future__ import annotations
-
 import math
 import time
 

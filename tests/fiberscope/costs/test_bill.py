@@ -1,7 +1,5 @@
 """What a run cost: by hand, by the laws of sums, and of every machine and specification that ships."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Laws of areas: held-out sizes are met within their intervals, and nothing is guessed without a law."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

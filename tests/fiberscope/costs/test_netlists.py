@@ -1,7 +1,5 @@
 """The table of netlists: what ships is what Yosys gives, and what is measured once stays."""
 
-from __future__ import annotations
-
 import pytest
 from optional_programs import needs
 

@@ -1,7 +1,5 @@
 """The clock of a machine's RTL: paths that were measured, and those that others bound."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Published areas, powers and energies beside ours: the errors, and the page that shows them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scaling between technologies, against the published table of areas and by its laws."""
 
-from __future__ import annotations
-
 from math import floor, log10
 
 import pytest

@@ -4,8 +4,6 @@ Operands are given as rows: ``a[m]`` has the columns k of row m of A, ``b[k]`` t
 their order. All counts of traffic are in bits. Values are positive, so that no sum is 0.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from itertools import chain
 

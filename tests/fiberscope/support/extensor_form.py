@@ -4,8 +4,6 @@ A and B are given as sets of points, ``(k, m)`` and ``(k, n)``; tiles of tiles h
 side, tiles ``small``.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 
 

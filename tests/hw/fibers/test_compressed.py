@@ -1,7 +1,5 @@
 """Compressed rows: what is taken as it is, and what is copied."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

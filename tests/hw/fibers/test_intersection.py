@@ -1,7 +1,5 @@
 """Intersection over arrays against the blocks that intersect streams, and of masks against lists."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The stream of lines of a memory: a job is done with the line of its last byte, after all jobs before it."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 from hypothesis import given

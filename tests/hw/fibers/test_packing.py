@@ -1,7 +1,5 @@
 """Packing elements into lines, against a list of bytes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The rows of a product, made in any order and brought together, against plain lists."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

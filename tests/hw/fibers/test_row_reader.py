@@ -1,7 +1,5 @@
 """The reader of rows: elements in their order, every line asked for, as many in flight as there is room."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 
 import numpy as np

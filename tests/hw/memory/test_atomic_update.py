@@ -1,7 +1,5 @@
 """The atomic update unit: the worked example by the cycle, and numpy's folds."""
 
-from __future__ import annotations
-
 from array import array
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The stream prefetcher: against ranges under any memory, lines by arithmetic, small runs by the cycle."""
 
-from __future__ import annotations
-
 import pytest
 from fibers import STOP_TOKEN
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The touched bitmap: against a set, its rounds by the cycle, runs of empty words."""
 
-from __future__ import annotations
-
 import pytest
 from fibers import STOP_TOKEN, check_accounting_of
 from hypothesis import given, settings

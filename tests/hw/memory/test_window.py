@@ -1,7 +1,5 @@
 """The reorder window against a plain list of answers."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

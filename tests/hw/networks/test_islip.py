@@ -1,7 +1,5 @@
 """The crossbar with a FIFO a pair: cycles of short runs, and the laws of a switch."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

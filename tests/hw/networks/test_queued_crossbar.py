@@ -1,7 +1,5 @@
 """The crossbar with virtual output queues: against a plain one over lists, and the laws of a fair network."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """What blocks count, told a second way from drawn streams that come and go; and what may wait in one."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

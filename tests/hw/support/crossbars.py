@@ -1,7 +1,5 @@
 """Traffic through a crossbar, and what every crossbar must do with it."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from fiberscope.hw.memory.protocol import PORT_SHIFT

@@ -1,7 +1,5 @@
 """Claims of blocks (``fiberscope.rtl.formal``) in simulation, beside a block with random streams."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

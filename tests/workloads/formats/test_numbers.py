@@ -1,7 +1,5 @@
 """Values as words: nearest, ties to even, and never zero or infinite where they were not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

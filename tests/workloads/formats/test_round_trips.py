@@ -1,7 +1,5 @@
 """Encoding and decoding: every format gives back what it was given, and takes the bits that it says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given

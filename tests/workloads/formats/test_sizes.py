@@ -1,7 +1,5 @@
 """Sizes: MINT's specification to the bit, its crossovers, and expectations against drawn matrices."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random and adversarial sparse tensors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

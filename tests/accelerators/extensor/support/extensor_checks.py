@@ -1,7 +1,5 @@
 """What must hold after every run of an ExTensor, whatever it ran."""
 
-from __future__ import annotations
-
 from extensor_model import Model, points
 
 from fiberscope.accelerators.testing import cycles

@@ -1,7 +1,5 @@
 """The core with a step a cycle: it ticks in each, and knows nothing of what is to come."""
 
-from __future__ import annotations
-
 from fiberscope.accelerators.extensor.layout import NO_SLOT, PARTIALS, PRODUCT
 from fiberscope.sim import Component, Input, Output
 

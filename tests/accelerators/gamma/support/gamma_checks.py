@@ -1,7 +1,5 @@
 """What must hold after every run of a Gamma, whatever it ran."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

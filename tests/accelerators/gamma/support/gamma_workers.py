@@ -1,7 +1,5 @@
 """The scheduler between a memory and workers in the place of the processing elements."""
 
-from __future__ import annotations
-
 import numpy as np
 from gamma_bench import csr, stored
 

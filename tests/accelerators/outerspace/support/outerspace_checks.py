@@ -1,7 +1,5 @@
 """What must hold after every run of an OuterSPACE, whatever it ran."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the weight-stationary array gives to the laws of all machines."""
 
-from __future__ import annotations
-
 from fiberscope.accelerators.testing import MachineCase, random_operands
 
 SMALL = {

@@ -1,7 +1,5 @@
 """One matrix and one nest by statistics, walked by the trace model, and run event by event."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The dense step against a walk of the loop nest, point by point."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from walked_nest import WalkedNest

@@ -1,7 +1,5 @@
 """Bad inputs, each told in one line that says what is wrong, where, and what would be right."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

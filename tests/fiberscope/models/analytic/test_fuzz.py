@@ -1,7 +1,5 @@
 """Inputs with something wrong in them: whatever it is, one line says so, or the model takes it."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

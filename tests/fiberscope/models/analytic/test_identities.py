@@ -1,7 +1,5 @@
 """What holds of every design: nothing is lost, and what is left out is no more than what was there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counts of real matrices: many random ones against the mean, one that is there against all of it."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The designs that ship beside what Sparseloop published of them."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

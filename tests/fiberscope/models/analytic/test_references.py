@@ -4,8 +4,6 @@ Where probabilities are sums of many terms the tool's own rounding decides wheth
 whole number; those of hypergeometric tensors that are compressed may differ by that one unit.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

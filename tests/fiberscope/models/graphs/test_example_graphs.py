@@ -1,7 +1,5 @@
 """Example graphs of single primitives: what they leave of tensors, and what their blocks had to do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -271,7 +271,6 @@ def test_operands_are_held_to_the_names_of_the_specification(tmp_path):
 
 
 BOTH = {"A": SMALL, "B": f"{SMALL},seed=1"}
-FULL = "uniform:rows=40,cols=8,nonzeros=320"
 OWN_TIMING = "timing: {tasks: 2, PE: {dispatch: static}, Multiplier: {depth: 3}}\n"
 
 

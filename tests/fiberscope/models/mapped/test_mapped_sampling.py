@@ -1,7 +1,5 @@
 """Sampled runs of machines from specifications: which can be sampled, merged elements, and warm stores."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Names of Einsums in rounds, and where stores are shared before and behind the cut, by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The cache that knows the future against the same in plain Python, and against every other cache."""
 
-from __future__ import annotations
-
 import functools
 
 from hypothesis import given

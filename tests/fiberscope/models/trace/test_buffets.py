@@ -1,7 +1,5 @@
 """Buffets against a plain model: what each residency of each line costs."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The model's counts against what they must be for the operands, worked out without a loop nest."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 

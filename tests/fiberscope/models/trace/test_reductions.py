@@ -3,8 +3,6 @@
 A sum has no order: first and second give any of its values, or and and are right in whether they are 0.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

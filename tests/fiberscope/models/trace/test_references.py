@@ -1,7 +1,5 @@
 """Every number of the public tool's reference runs, to the last bit."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a report says of a run of several Einsums, clocks and rounds, by hand."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from fiberscope.models.trace.report import (

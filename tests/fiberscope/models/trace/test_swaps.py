@@ -1,7 +1,5 @@
 """The steps of mergers against a plain model, and trees brought into any order."""
 
-from __future__ import annotations
-
 from bisect import insort
 from itertools import accumulate, chain
 

@@ -1,7 +1,5 @@
 """Random designs, each with a few mappings of a small matrix multiplication on three levels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level

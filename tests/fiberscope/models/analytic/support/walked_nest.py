@@ -4,8 +4,6 @@ Nothing of the model is used but the meaning of its arguments. An instance of a 
 an outer loop in time moves it; what moves is counted from the elements that the points touch.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import product
 from math import prod
