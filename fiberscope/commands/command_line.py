@@ -43,6 +43,7 @@ from fiberscope.base.interrupts import terminations_interrupt
 from fiberscope.base.outputs import expecting_outputs, unwritten_outputs
 from fiberscope.base.text_encoding import ESCAPE_HANDLER
 from fiberscope.base.version import __version__
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.commands.group import lazy_group
 from fiberscope.results.errors import FailedRunError
 
@@ -101,9 +102,9 @@ def configure_process() -> None:
 
 def _columns() -> int:
     """Return the columns by the variable ``COLUMNS``, else of the terminal, else ``MIN_COLUMNS``."""
-    text = os.environ.get("COLUMNS", "")
-    if text.isdecimal():
-        return int(text)
+    columns = read_whole_number(os.environ.get("COLUMNS", ""))
+    if columns is not None:
+        return columns
     for descriptor in range(3):  # standard input, output and error
         with suppress(OSError):
             return os.get_terminal_size(descriptor).columns or MIN_COLUMNS

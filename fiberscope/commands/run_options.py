@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from fiberscope.base.errors import INTERRUPTED, InputError
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.commands.option_groups import Needs, Options
 from fiberscope.commands.options import Config, Exact, Json, Live, Parts, Quiet, Settings
 from fiberscope.commands.report_output import report_delivery
@@ -332,7 +333,7 @@ def _window(option: str, text: str | None) -> tuple[int, int] | None:
     """
     if text is None:
         return None
-    start, _, end = text.partition(":")
-    if not (start.isdecimal() and end.isdecimal() and int(start) < int(end)):
+    start, end = (read_whole_number(cycle) for cycle in text.partition(":")[::2])
+    if start is None or end is None or start >= end:
         raise InputError(f"{option} {text}: write it as START:END in cycles, for example 1000:5000")
-    return int(start), int(end)
+    return start, end

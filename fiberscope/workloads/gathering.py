@@ -145,8 +145,9 @@ def _rounding_mask(block: Block, values: Values) -> np.ndarray[tuple[int], np.dt
         # without comments, the last of every ``width`` words is the value of the next entry
         value_texts = block.grammar.without_comments(block.text).split()[width - 1 :: width]
         for entry in np.flatnonzero(wrong):
-            # integers of Python are exact: a difference shows that the double is rounded
-            wrong[entry] = int(value_texts[entry]) != int(values[entry])
+            # Integers of Python are exact: a difference shows that the double is rounded. ``int`` refuses a
+            # text above 4,300 digits, such as one with that many leading zeros.
+            wrong[entry] = int(value_texts[entry].lstrip(b"+-0")) != abs(int(values[entry]))
     return wrong
 
 

@@ -29,7 +29,9 @@ VIEWS = {"graph": "graph", "windows": "image"}  # keyword of a view, and the nou
 
 
 def _check_sizes(text: object) -> object:
-    if not all(size.isdecimal() and 1 <= int(size) <= MAX_RANK_SIZE for size in str(text).split("x")):
+    sizes = str(text).split("x")
+    # nine digits hold the limit, and ``int`` refuses texts above 4,300 digits
+    if not all(s.isascii() and s.isdecimal() and len(s) < 10 and 1 <= int(s) <= MAX_RANK_SIZE for s in sizes):
         raise ValueError(f"sizes, each of at most {MAX_RANK_SIZE:,}, have an x between them, as 250x100")
     return text
 

@@ -64,11 +64,11 @@ def read_header(stream: BinaryIO, location: str) -> TensorHeader:
     """Read the lines before the entries and leave the stream after them.
 
     A file has a header if its first line is the number of ranks (ParTI), or ranks and nonzeros (MLIR), and
-    the second line has as many sizes. Two numbers are also an entry of a vector; the third line decides. A
-    header that declares 0 nonzeros is not recognized.
+    the second line has as many sizes. Two numbers are also an entry of a vector; the third line decides.
 
     Raises:
-        WorkloadError: there is no entry, or a size of the shape is out of range.
+        WorkloadError: there is no entry, a size of the shape is out of range, or two lines are either the
+            header of a matrix without entries or two entries of a vector.
     """
     lines = _yield_token_lines(stream, location)
     first_line, first_tokens = next(lines)
@@ -79,9 +79,14 @@ def read_header(stream: BinaryIO, location: str) -> TensorHeader:
             "no entry in the file, so its shape is not known", location=location, fix="use .mtx"
         )
     numbers = [_parse_positive(token) for token in first_tokens]
-    is_header = len(numbers) <= 2 and numbers[0] == len(size_tokens) and all(numbers)
+    is_header = len(numbers) <= 2 and 0 < numbers[0] == len(size_tokens)
     if len(numbers) == 2:  # two numbers could also be the entry of a vector
-        is_header = is_header and len(entry_tokens) == len(size_tokens) + 1
+        is_empty = first_tokens[1] == b"0" and not entry_tokens
+        if is_header and is_empty and len(size_tokens) == 2:
+            fault = "the two lines are a matrix without entries by its header, or a vector of two entries"
+            raise WorkloadError(fault, location=location, line=first_line, fix="use .mtx")
+        # with a header, as many entries as it declares follow
+        is_header = is_header and (is_empty or (numbers[1] > 0 and len(entry_tokens) == len(size_tokens) + 1))
     shape = tuple(_parse_positive(token) for token in size_tokens)
     # the generator has read three lines
     stream.seek(0)

@@ -1,5 +1,6 @@
 """The strings of a specification: what they mean, and what is said of those that mean nothing."""
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -14,11 +15,13 @@ from fiberscope.workloads.expressions.expression import (
     Operation,
     Scalar,
     Take,
+    accesses,
 )
 from fiberscope.workloads.expressions.grammar import (
     Directive,
     UnreadableTextError,
     parse_arithmetic,
+    parse_assignment,
     parse_directive,
     parse_function,
     parse_ranks,
@@ -116,3 +119,29 @@ def test_what_cannot_be_read(text: str, column: int, message: str) -> None:
         parse_statement(text)
     assert str(failure.value).startswith(message)
     assert failure.value.column == column
+
+
+@pytest.mark.parametrize(
+    ("parse", "chain"),
+    [
+        *((parse_statement, chain) for chain in ("- ", "+ A", "- A", "* A", "\u2217 A")),
+        *((parse_assignment, chain) for chain in ("- ", "+ A", "- A", "* A", "/ A")),
+        *((parse_arithmetic, chain) for chain in ("+ A", "- A", "* A", "/ A")),
+    ],
+)
+def test_the_number_of_operators_is_limited_and_as_many_are_read(
+    parse: Callable[[str], object], chain: str
+) -> None:
+    """Trees are read by functions that call themselves: one level for each operator at worst."""
+    left, name = {parse_statement: ("Z[i] = ", "A[i]"), parse_assignment: ("z = ", "a")}.get(parse, ("", "2"))
+
+    def text(operators: int) -> str:
+        steps = chain.replace("A", name) * operators
+        return f"{left}{steps}{name}" if chain == "- " else f"{left}{name}{steps}"
+
+    tree = parse(text(100))
+    assert str(tree)
+    if isinstance(tree, Equation):
+        assert len(list(accesses(tree.expression))) > 0
+    with pytest.raises(UnreadableTextError, match="more than 100 operators; write it as several"):
+        parse(text(101))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import suppress
 from pathlib import Path
 
 import networkx
@@ -115,6 +116,33 @@ def test_a_vector_is_no_header(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     lines = [line.split() for line in text.splitlines()]
     assert load_tensor(str(path)).shape == (max(int(index) for index, _value in lines),)
+
+
+@pytest.mark.parametrize("text", ["1 0\n5\n", "3 0\n4 5 6\n", "# c\n3 0\n\n4 5 6\n# end\n", "3\n4 5 6\n"])
+def test_a_header_without_entries_is_an_empty_tensor(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.tns"
+    path.write_text(text)
+    read = load_tensor(str(path))
+    assert read.shape in ((5,), (4, 5, 6))
+    assert read.tensor.nonzeros == 0
+
+
+@pytest.mark.parametrize("text", ["2 0\n3 4\n", "# c\n2 0\n\n3 4\n# end\n"])
+def test_two_lines_that_are_a_header_or_two_entries_are_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.tns"
+    path.write_text(text)
+    with pytest.raises(
+        WorkloadError, match="a matrix without entries by its header, or a vector of two entries"
+    ):
+        load_tensor(str(path))
+
+
+@pytest.mark.parametrize("text", ["0\n", "0 0\n", "2 0\n", "3 0\n4 5\n6 7\n", "2 0\n3 0 1\n1 1 1\n"])
+def test_a_text_that_looks_like_a_header_never_ends_in_a_traceback(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.tns"
+    path.write_text(text)
+    with suppress(WorkloadError):
+        assert load_tensor(str(path)).shape
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.mapping import Mapping
 from fiberscope.models.analytic.problem import Problem
@@ -95,8 +96,8 @@ class Names:
                 raise location.error(f"{self.example}, not {text}")
             # without a relation, as in K16, the greedy name is K1 and the number 6
             name = match[1] if match[2] else match[1].rstrip("0123456789")
-            number = int(match[3]) if match[2] else int((match[1] + match[3])[len(name) :])
-            if number < 0 or number >= 1 << 53:
+            number = read_whole_number(match[3] if match[2] else (match[1] + match[3])[len(name) :])
+            if number is None or number >= 1 << 53:
                 raise location.error(f"{text}: a bound is a whole number, and 0 for the whole dimension")
             yield text, self.dimension(name, location), (match[2] or "=").replace("==", "="), number
 

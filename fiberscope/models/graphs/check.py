@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.models.graphs.faults import Faults
 from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
@@ -20,7 +22,7 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
 
     Raises:
         InputError: the first faults (at most 20) in one line: no writer, invalid attributes, streams of wrong
-            kind or depth, in a cycle or between phases, open inputs, required inputs with two streams, split
+            kind or depth, in a cycle or between phases, open inputs, inputs with two streams, split
             variables without loops, missing or unknown operands.
     """
     faults = Faults()
@@ -72,17 +74,19 @@ def check_numbers(node: Node, faults: Faults) -> None:
     """Report numeric attributes that are no numbers or too small; the node's methods need numbers."""
     for name, minimum in node.primitive.numbers.items():
         text = node.attributes.get(name, "")
-        if text and not (text.isdecimal() and int(text) >= minimum):
+        number = read_whole_number(text)
+        if text and (number is None or number < minimum):
             faults.add(node.location, f"{node}: {name}={text} should be a number from {minimum} on")
 
 
 def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:
-    """Report missing or doubled streams into required inputs, and roots with a stream into ``ref``."""
+    """Report inputs with several streams, open required inputs, and roots with a stream into ``ref``."""
     inputs = [stream.input for stream in graph.streams_into(node)]
-    for port in node.primitive.required_inputs(node, graph.arity(node)):
-        count = inputs.count(port)
+    for port, count in Counter(inputs).items():
         if count > 1:
             faults.add(node.location, f"{node}: {count} streams go into {port}; it takes one")
+    for port in node.primitive.required_inputs(node, graph.arity(node)):
+        count = inputs.count(port)
         # without a stream, the machine feeds ``ref`` of a root or an array with the reference 0
         if count == 0 and not (port == "ref" and node.starts_at_root):
             root = "; root=true would feed it 0 and the end" if port == "ref" else ""

@@ -19,6 +19,7 @@ from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.levels.dense import DenseLevel
 from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.storage import StoredTensor, assemble_tensor
+from fiberscope.workloads.array_checks import as_integers, as_shape, check_finite
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.errors import WorkloadError
 
@@ -38,11 +39,13 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
     files = _files(path)
     if ("val", 0) not in files:
         raise WorkloadError("there is no file of values", location=str(path), fix="name it vals")
-    shape = _integers(files["shape", 0]) if ("shape", 0) in files else None
+    shape = None
+    if ("shape", 0) in files:
+        shape = as_shape(_numbers(files["shape", 0]), str(files["shape", 0])) if format.order else ()
     if shape is not None and len(shape) != len(format.order):
         message = f"the shape has {len(shape)} sizes, and the graph reads {len(format.order)} dimensions"
         raise WorkloadError(message, location=str(files["shape", 0]))
-    sizes = [int(size) for size in shape] if shape is not None else _sizes(files, format, path)
+    sizes = list(shape) if shape is not None else _sizes(files, format, path)
     levels = _levels(files, format, sizes, path)
     values = _numbers(files["val", 0])
     try:
@@ -50,6 +53,7 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
     except ValueError as error:
         raise WorkloadError(str(error), location=str(path)) from error
     _check(tensor, path)
+    check_finite(values, [np.arange(len(values))], str(files["val", 0]))
     return tensor, shape is not None
 
 
@@ -135,15 +139,13 @@ def _increase(level: CompressedLevel) -> bool:
 
 
 def _integers(file: Path) -> Integers:
-    numbers = _numbers(file)
-    if (numbers != np.floor(numbers)).any():
-        raise WorkloadError("these must be whole numbers", location=str(file))
-    return numbers.astype(np.int64)
+    return as_integers(_numbers(file), "segments and coordinates", str(file))
 
 
 def _numbers(file: Path) -> Values:
     try:
-        fields = re.sub(r"[\[\],;]", " ", file.read_text(encoding="utf-8")).split()
+        # Python's numbers have underscores, which no program writes
+        fields = re.sub(r"[\[\],;]", " ", file.read_text(encoding="utf-8").replace("_", "?")).split()
         return np.array(fields, dtype=np.float64)
     except OSError as error:
         raise WorkloadError(f"cannot be read: {error.strerror}", location=str(file)) from error

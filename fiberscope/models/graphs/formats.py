@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fiberscope.base.errors import InputError
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.models.graphs.levels import BY_LETTER, BY_NAME
 from fiberscope.models.graphs.levels.level import LevelFormat
 
@@ -120,9 +121,9 @@ def _order(entry: str, letters: str, order: str | None) -> tuple[int, ...]:
         return tuple(range(len(letters)))
     # without commas, each digit is a dimension
     entries = order.split(",") if "," in order else order.replace(" ", "")
-    # int() refuses very long numbers; no tensor has a dimension of ten digits
-    dimensions = tuple(int(entry) for entry in entries if entry.strip().isdigit() and len(entry) < 10)
-    if sorted(dimensions) != list(range(len(letters))):
+    numbers = [read_whole_number(entry.strip()) for entry in entries]
+    dimensions = tuple(number for number in numbers if number is not None)
+    if len(dimensions) < len(numbers) or sorted(dimensions) != list(range(len(letters))):
         dimensions_text = ",".join(map(str, range(len(letters)))) or "none"
         raise InputError(
             f"format {entry}: {order} should have each of {dimensions_text} once, outermost level first"

@@ -150,7 +150,7 @@ def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:
 
 def _counted_phases(digraph: Digraph, file: str, faults: Faults) -> tuple[int, ...]:
     text = digraph.settings.get("counted", "")
-    if text and not re.fullmatch(r"\d+(,\d+)*", text):
+    if text and not re.fullmatch(r"[0-9]{1,18}(,[0-9]{1,18})*", text):
         faults.add(None, f"{file}: counted={text!r} should be phases whose cycles count, as in counted=2")
         return ()
     return tuple(map(int, filter(None, text.split(","))))

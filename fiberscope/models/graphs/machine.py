@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.base.errors import InputError
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.block_lookahead import AheadKernel
 from fiberscope.hw.streams.droppers import StopDropper
@@ -274,7 +275,9 @@ class GraphMachine:
         """Return the contents of the writers of a tensor; a dimension without a writer has a dense level."""
         by_mode = {int(node["mode"]): node for node in writers if not node.writes_values}
         format = self.graph.format_of(tensor, by_mode.values())
-        shape = self._shape(tensor)
+        shape = self._shape(
+            tensor, [by_mode[mode]["index"] if mode in by_mode else "" for mode in sorted(format.order)]
+        )
         levels: list[Level] = []
         for dimension in format.order:
             levels.append(self._level(by_mode.get(dimension), levels, shape[dimension]))
@@ -289,13 +292,29 @@ class GraphMachine:
         block = self.blocks[node.name]
         return node.level.read_writer(block, segments_of(block, above), size)
 
-    def _shape(self, tensor: str) -> tuple[int, ...]:
-        """Return the sizes of the stored dimensions of a result."""
+    def _shape(self, tensor: str, writer_variables: Sequence[str]) -> tuple[int, ...]:
+        """Return the sizes of the stored dimensions of a result.
+
+        Args:
+            tensor: name of the result.
+            writer_variables: the index variable of each dimension's writer, which counts if no expression can
+                be read; empty for a dimension without a writer.
+
+        Raises:
+            InputError: no expression can be read, and no operand has the variable of a dimension.
+        """
         access = next(
             (assignment.result for assignment in self.assignments if assignment.result.tensor == tensor), None
         )
-        variables = () if access is None else split_variables(access.variables, self.graph.splits)
-        return tuple(self.sizes[variable] for variable in variables)
+        if access is not None:
+            return tuple(self.sizes[name] for name in split_variables(access.variables, self.graph.splits))
+        for dimension, variable in enumerate(writer_variables):
+            if variable not in self.sizes:
+                raise InputError(
+                    f"no expression can be read from the graph, so dimension {dimension} of {tensor} has no "
+                    "size; give its writer the index of a fiberlookup"
+                )
+        return tuple(self.sizes[variable] for variable in writer_variables)
 
 
 def segments_of(block: StreamBlock, outer_levels: Sequence[Level]) -> Integers:

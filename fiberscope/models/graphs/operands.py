@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -16,7 +17,7 @@ from fiberscope.models.graphs.expression import Assignment, accesses_in, express
 from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import Format
-from fiberscope.models.graphs.netlist import Graph
+from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.splits import part_names, part_sizes
 from fiberscope.models.graphs.storage import StoredTensor, scalar, store
 from fiberscope.workloads.expressions.expression import Split
@@ -180,10 +181,24 @@ def formats_of_operands(graph: Graph, names: Iterable[str]) -> dict[str, Format]
 
 
 def _variables(graph: Graph) -> Readings:
-    """Return the index variables of each access by tensor, in the order of dimensions; empty if unknown."""
+    """Return the index variables of each access by tensor, in the order of dimensions.
+
+    Without assignments, the scanners of a tensor that is read once determine the variables.
+    """
     readings: dict[str, list[tuple[str, ...]]] = {}
-    for access in accesses_in(_assignments(graph)):
+    assignments = _assignments(graph)
+    for access in accesses_in(assignments):
         readings.setdefault(access.tensor, []).append(access.variables)
+    if assignments:
+        return readings
+    scanners: dict[str, list[Node]] = {}
+    for node in graph.nodes.values():
+        if node.primitive.scans and node["index"]:
+            scanners.setdefault(node["tensor"], []).append(node)
+    for tensor, nodes in scanners.items():
+        by_mode = {int(node["mode"]): node["index"] for node in nodes}
+        if sorted(int(node["mode"]) for node in nodes) == list(range(len(nodes))):
+            readings[tensor] = [tuple(by_mode[mode] for mode in range(len(nodes)))]
     return readings
 
 
@@ -191,25 +206,23 @@ def _open_operand(
     name: str, operand: object, format: Format, exact: bool, progress: Callable[[int, int], None] | None
 ) -> NamedTensor | Operand:
     """Open an operand; only a number or a folder is stored already, other tensors await the common sizes."""
-    graph_operand = (
-        _open_graph_operand(name, str(operand), format) if isinstance(operand, str | Path) else None
-    )
+    # a path is never a number
+    if isinstance(operand, str) and (number := _number(name, operand)) is not None:
+        if format.order:
+            raise InputError(
+                f"{name}={operand}: {name} has {_dimensions(len(format.order))}, and {operand} is a number; "
+                f"name a tensor, or write {name}=ones"
+            )
+        return Operand(operand, "memory", operand, None, scalar(number), 1)
+    graph_operand = _open_graph_operand(str(operand), format) if isinstance(operand, str | Path) else None
     if isinstance(graph_operand, Operand):
         return graph_operand
     tensor = graph_operand or open_tensor(operand, name, exact=exact, progress=progress)
     return tensor.of_order(len(format.order), name)
 
 
-def _open_graph_operand(name: str, text: str, format: Format) -> NamedTensor | Operand | None:
-    """Open an operand that only graphs accept: a number, a tensor of the SAM paper, a folder; else None."""
-    # a number goes first: a file whose name is a number needs a folder in its text, as in ./5
-    if (number := _number(text)) is not None:
-        if format.order:
-            raise InputError(
-                f"{name}={text}: {name} has {_dimensions(len(format.order))}, and {text} is a number; "
-                f"name a tensor, or write {name}=ones"
-            )
-        return Operand(text, "memory", text, None, scalar(number), 1)
+def _open_graph_operand(text: str, format: Format) -> NamedTensor | Operand | None:
+    """Open an operand that only graphs accept: a tensor of the SAM paper or a folder; else None."""
     if experiment_tensors.is_published(text):
         tensor, description = experiment_tensors.generate(text)
         return generate_tensor(description, tensor)
@@ -227,11 +240,21 @@ def _is_ones(operand: object) -> bool:
     return isinstance(operand, str) and operand == ONES
 
 
-def _number(text: str) -> float | None:
+def _number(name: str, text: str) -> float | None:
+    """Return the number in the text of an operand; a file whose name is a number needs a folder, as in ./5.
+
+    Raises:
+        InputError: the number is not finite.
+    """
+    if "_" in text or not text.isascii():  # Python's numbers have underscores and other digits
+        return None
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    if not isfinite(number):
+        raise InputError(f"{name}={text}: a number has to be finite; a file of this name is ./{text}")
+    return number
 
 
 def _shape(operand: NamedTensor | Operand) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.models.graphs.edges import Edge
 from fiberscope.models.graphs.netlist import Graph, Node
 
@@ -217,4 +218,4 @@ def _number_operands(operands: Sequence[_Operand]) -> None:
 def _port_number(edge: Edge) -> int | None:
     """Return the number of the input port that an edge names; None if the edge names none with a number."""
     number = edge.attributes.get("to", "").partition("[")[2].rstrip("]")
-    return int(number) if number.isdecimal() else None
+    return read_whole_number(number)

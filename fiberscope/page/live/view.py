@@ -18,6 +18,7 @@ from typing import Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.base.extras import missing
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.page.live import HOST
 
 LIBRARIES = ("starlette", "uvicorn")
@@ -151,14 +152,15 @@ def _bind(port: str) -> socket.socket:
     Raises:
         InputError: the port is no number, in use, or not allowed.
     """
-    if not (port.isdecimal() and int(port) <= MAX_PORT):
+    number = read_whole_number(port)
+    if number is None or number > MAX_PORT:
         raise InputError(
             f"--live {port}: a port is a number from 0 to {MAX_PORT}; leave it out for a free port"
         )
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, int(port)))
+        listener.bind((HOST, number))
         listener.listen()
     except OSError as error:
         listener.close()

@@ -6,6 +6,7 @@ from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 _LONGEST = 2000  # characters; expressions in the literature are far shorter
 _DEEPEST = 40  # nested parentheses
+_MOST_OPERATORS = 100  # each is a level of the tree at worst, and readers of the tree call themselves
 _WORDS = {
     "NAME": "a name",
     "LETTERS": "a name",
@@ -43,13 +44,16 @@ def check_size(text: str) -> None:
     """Refuse a text that is too long or too deeply nested for a parser.
 
     Raises:
-        UnreadableTextError: the text is too long or too deep.
+        UnreadableTextError: the text is too long or too deep, or has too many operators.
     """
     if len(text) > _LONGEST:
         raise UnreadableTextError(f"{len(text):,} characters are too many; {_LONGEST:,} are read", 0)
-    depth = 0
+    depth = operators = 0
     for column, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
+        operators += letter in "+-*/\u2217"
+        if operators > _MOST_OPERATORS:
+            raise UnreadableTextError(f"more than {_MOST_OPERATORS} operators; write it as several", column)
         if depth > _DEEPEST:
             raise UnreadableTextError(f"more than {_DEEPEST} parentheses within one another", column)
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import Field, asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.sim.names import nearest
 
 # Keys of the metadata of a parameter's dataclass field:
@@ -247,9 +248,10 @@ def _parse_value(setting: str, text: str, parameter: Field[Any]) -> int | str:
     """Return the text of a choice, or the number in the text of another parameter."""
     if CHOICES in parameter.metadata:
         return text
-    if not text.isdecimal():
+    number = read_whole_number(text)
+    if number is None:
         raise ValueError(_advice(setting, parameter))
-    return int(text)
+    return number
 
 
 def _advice(setting: str, parameter: Field[Any]) -> str:

@@ -6,12 +6,15 @@ The estimates use statistics of the tensors (``fiberscope.models.graphs.cost``),
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs.compiler.front_end import NOT_SPLIT, notation_of, notation_of_text
+from fiberscope.models.graphs.compiler.front_end import NOT_SPLIT, notation_of
+from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.lower import lower
+from fiberscope.models.graphs.compiler.notation import Notation
 from fiberscope.models.graphs.compiler.orders import Orders
 from fiberscope.models.graphs.cost import (
     Estimate,
@@ -23,7 +26,7 @@ from fiberscope.models.graphs.cost import (
 from fiberscope.models.graphs.cut_tensors import split_tensor
 from fiberscope.models.graphs.execution import prepare
 from fiberscope.models.graphs.expression import Assignment
-from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.formats import Format, parse_formats
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.splits import Splits, split_variables
 from fiberscope.models.graphs.storage import store
@@ -125,13 +128,13 @@ def candidates_of_text(
         InputError, WorkloadError: no order has an estimate, or an operand cannot be loaded.
     """
     texts = list(formats)
-    notation = notation_of_text(text, texts)
-    # this graph, of the default order, is never run: it only determines how the operands are loaded
-    prepared = prepare(lower([notation.assignment], notation.formats, notation.order), operands, exact=exact)
-    tensors = {name: operand.entries() for name, operand in prepared.operands.items()}
     entries = (entry for part in texts for entry in part.split(","))
     # ``C:ss`` has one colon, ``C:ss:10`` two; the rest of ``C:ss:1,0`` after the comma has none
     unordered = {entry.partition(":")[0].strip() for entry in entries if entry.count(":") == 1}
+    notation = _first_notation(parse(text), parse_formats(texts), unordered & operands.keys())
+    # this graph, of the default order, is never run: it only determines how the operands are loaded
+    prepared = prepare(lower([notation.assignment], notation.formats, notation.order), operands, exact=exact)
+    tensors = {name: operand.entries() for name, operand in prepared.operands.items()}
     return candidates(notation.assignment, notation.formats, tensors, unordered & tensors.keys(), splits)
 
 
@@ -153,7 +156,7 @@ def _orders(
     Raises:
         InputError: the given formats allow no order, or a split is invalid.
     """
-    notation = notation_of(assignment, formats)
+    notation = _first_notation(assignment, formats, reordered)
     if not reordered and not splits:
         orders = Orders(notation.result, notation.operands, notation.expression)
         yield from ((order, notation.formats) for order in orders.legal())
@@ -172,6 +175,32 @@ def _orders(
             for operand in movable
         }
         yield order, {**notation.formats, **new_formats}
+
+
+def _first_notation(
+    assignment: Assignment, formats: Mapping[str, Format], reordered: Collection[str]
+) -> Notation:
+    """Return the loop nest of the default order, or of a legal order with reordered tensors.
+
+    Raises:
+        InputError: no order is legal, reordered tensors included.
+    """
+    try:
+        return notation_of(assignment, formats)
+    except InputError:
+        all_accesses = [assignment.result, *accesses(assignment.expression)]
+        movable = [
+            (access, formats[access.tensor])
+            for access in all_accesses[1:]
+            # an order of another number of dimensions is the fault itself
+            if access.tensor in reordered and len(formats[access.tensor].order) == len(access.variables)
+        ]
+        variables = dict.fromkeys(variable for access in all_accesses for variable in access.variables)
+        for order in permutations(variables) if movable else ():
+            moved = {access.tensor: _reordered_format(access, stored, order) for access, stored in movable}
+            with suppress(InputError):
+                return notation_of(assignment, {**formats, **moved}, order)
+        raise
 
 
 def _reordered_format(access: Access, tensor_format: Format, order: Sequence[str]) -> Format:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fiberscope.base.errors import InputError
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.splits import Splits, part_names, split_variables
@@ -56,11 +57,12 @@ def parse_splits(text: str) -> dict[str, int]:
     splits: dict[str, int] = {}
     for entry in text.split(","):
         variable, _colon, number = (field.strip() for field in entry.partition(":"))
-        if not variable or not number.isdecimal() or not 1 <= int(number) <= LARGEST_CHUNK:
+        chunk = read_whole_number(number)
+        if not variable or chunk is None or not 1 <= chunk <= LARGEST_CHUNK:
             raise InputError(f"split {text!r}: write variables and the coordinates of a chunk, as in i:4,k:8")
         if variable in splits:
             raise InputError(f"split {text!r}: {variable} occurs twice; a variable is split once")
-        splits[variable] = int(number)
+        splits[variable] = chunk
     return splits
 
 
@@ -70,12 +72,13 @@ def parse_copies(text: str) -> tuple[str, int]:
     Raises:
         InputError: the text is invalid.
     """
-    variable, colon, number = (field.strip() for field in text.partition(":"))
-    if not variable or not colon or not number.isdecimal() or not 1 <= int(number) <= MAX_COPIES:
+    variable, _colon, number = (field.strip() for field in text.partition(":"))
+    copies = read_whole_number(number)
+    if not variable or copies is None or not 1 <= copies <= MAX_COPIES:
         raise InputError(
             f"parallelize {text!r}: write a loop and a number of copies from 1 to {MAX_COPIES}, as in i:4"
         )
-    return variable, int(number)
+    return variable, copies
 
 
 def check_splits(assignment: Assignment, splits: Splits) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from fiberscope.base.errors import InputError
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.models.graphs.levels import BY_NAME
 from fiberscope.models.graphs.levels.scans import scanned_format
 from fiberscope.models.graphs.primitives.primitive import (
@@ -199,9 +200,10 @@ def _check_level(graph: Graph, node: Node, faults: Faults) -> None:
     if node["format"] not in BY_NAME:
         faults.add(node.location, f"{node}: format={node['format']} is none of {', '.join(BY_NAME)}")
     tensor_format = graph.formats.get(node["tensor"])
-    if not node["mode"].isdecimal():
+    mode = read_whole_number(node["mode"])
+    if mode is None:
         faults.add(node.location, f"{node}: mode={node['mode']} should be a dimension, from 0 on")
-    elif tensor_format is not None and int(node["mode"]) not in tensor_format.order:
+    elif tensor_format is not None and mode not in tensor_format.order:
         dimensions = ", ".join(map(str, sorted(tensor_format.order))) or "none"
         faults.add(
             node.location,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.models.graphs.netlist import Graph, Node
 
 Output: TypeAlias = tuple[str, str]  # a node's name and its output
@@ -64,7 +65,7 @@ def connect_output(graph: Graph, output: Output, target: Node, port: str) -> Non
 
 def new_name(graph: Graph) -> str:
     """Return an unused block name, a number."""
-    numbers = [int(name) for name in graph.nodes if name.isdecimal()]
+    numbers = [number for name in graph.nodes if (number := read_whole_number(name)) is not None]
     return str(1 + max(numbers, default=-1))
 
 
@@ -108,8 +109,9 @@ def _disconnect_inputs(graph: Graph, node: Node) -> set[str]:
 def _remove_unused(graph: Graph, names: set[str]) -> None:
     """Remove the blocks of these names that exist and have no consumer."""
     # sorted, so that the result does not depend on the order of a set
-    for name in sorted(names & set(graph.nodes)):
-        if not any(graph.streams_from(graph.nodes[name])):
+    for name in sorted(names):
+        # the removal of an earlier block may have removed this one, too
+        if name in graph.nodes and not any(graph.streams_from(graph.nodes[name])):
             remove_block(graph, name)
 
 

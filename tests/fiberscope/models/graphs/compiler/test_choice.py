@@ -85,3 +85,34 @@ def test_what_has_no_estimate_is_refused_with_the_reason():
 def test_the_table_of_the_page_is_what_all_orders_give(capsys):
     orders.main()
     assert capsys.readouterr().out.strip() in (ROOT / "docs" / "graph_reference.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "formats"),
+    [
+        ("X(i,j) = B(i,j) * C(j,i)", ["X:ss,B:ss,C:ss"]),
+        ("X(i,j) = B(i,j) * C(j,i)", ["X:ss,B:ss:01,C:ss"]),
+        ("X(i,j) = B(i,k) * C(k,i) * D(i,j)", ["X:ss,B:ss:10,C:ss,D:ss"]),
+    ],
+)
+def test_tensors_whose_order_is_free_are_stored_as_the_loops_go_if_their_natural_order_is_illegal(
+    text: str, formats: list[str]
+) -> None:
+    tensors = {name: drawn(20, 20, seed=number) for number, name in enumerate("BCD") if f" {name}(" in text}
+    found = candidates_of_text(text, formats, tensors)
+    assert found
+    for candidate in found:
+        assert run(candidate.graph, tensors, {"depth": 0}).verification.passed
+
+
+@pytest.mark.parametrize(
+    ("formats", "message"),
+    [
+        (["X:ss,B:ss:01,C:ss:01"], "no order of the loops will do"),
+        (["X:ss,B:ss:01,C:sss"], "C"),
+        (["X:ss,B:ss:01,D:ss"], "D"),
+    ],
+)
+def test_orders_that_are_given_stay_an_error(formats: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        candidates_of_text("X(i,j) = B(i,j) * C(j,i)", formats, {"B": drawn(9, 9), "C": drawn(9, 9)})
