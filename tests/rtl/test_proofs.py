@@ -3,8 +3,9 @@
 Proofs of all blocks are slow. Each claim is also simulated, beside blocks with and without faults.
 """
 
+import re
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pyrtl
@@ -16,6 +17,7 @@ from simulated_claims import ClaimRun, failed_claims, observe
 
 from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.parameters import BOUNDS, CHOICES, NUMBERS
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.rtl.formal import yosys_session
 from fiberscope.rtl.formal.catalogue import SPECIFICATIONS, kit_of, small_parameters
@@ -218,6 +220,42 @@ def test_claims_hold_in_simulations_and_see_wrong_bits(name):
     assert [claim for claim in run.names if claim.startswith("claim_") and held[claim] < cycles] == []
     counts = {claim: f"{held[claim]} {refuted[claim]}" for claim in run.names}
     check_kept(Path(__file__).parent / "claims.json", name, {"cycles": cycles, **counts})
+
+
+def parameters_of(name):
+    """Other values of each parameter of a block: names, and the least and the next numbers."""
+    block = BLOCKS[name]
+    small = small_parameters(block, [])
+    for known in fields(block.parameters):
+        now, stated = getattr(small, known.name), known.metadata
+        least, most = stated.get(BOUNDS, (0, -1))
+        numbers = (
+            [number for number in (least, now + 1) if least <= number <= most] if BOUNDS in stated else []
+        )
+        for other in (*stated.get(CHOICES, ()), *stated.get(NUMBERS, ())[:1], *numbers):
+            if other != now:
+                yield f"{known.name}={other}"
+
+
+@pytest.mark.parametrize("name", SPECIFICATIONS)
+def test_claims_hold_with_other_parameters_or_are_refused(name):
+    for setting in parameters_of(name):
+        try:
+            run = ClaimRun(BLOCKS[name], [setting])
+        except ValueError as error:
+            reason = str(error)
+        else:
+            assert set().union(*failed_claims(run, runs=3, cycles=20)) == set(), setting
+            continue
+        assert re.search(r"must be|the claims are for", reason), setting
+
+
+def test_a_proof_of_parameters_without_claims_is_refused_in_a_line(capsys):
+    assert cli.run(["rtl", "prove", "locator", "--set", "bases=1"]) == 2
+    assert capsys.readouterr().err == (
+        "fiberscope: locator: the claims are for bases=0, not bases=1; "
+        "--ports registered has those of the ports alone\n"
+    )
 
 
 @needs("yosys")

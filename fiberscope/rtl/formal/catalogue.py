@@ -28,7 +28,7 @@ from fiberscope.rtl.formal.kit import FormalKit, formal_kit
 from fiberscope.rtl.formal.lane_claims import add_adder_network, add_benes, add_divider, add_packer
 from fiberscope.rtl.formal.merge_claims import add_islip, add_merger
 from fiberscope.rtl.formal.network_claims import add_concentrator, add_crossbar
-from fiberscope.rtl.formal.properties import Properties
+from fiberscope.rtl.formal.properties import Properties, refuse_parameters
 from fiberscope.rtl.formal.row_claims import (
     add_cluster_counter,
     add_comparator_bank,
@@ -57,28 +57,45 @@ class FormalSpecification:
         settings: default parameters of a proof, as ``name=value`` separated by blanks. Parameters that they
             omit have the defaults of the block. If they are empty, each number is the least valid one.
         add: adds the claims of the block; None for none.
+        only: parameters without which the claims do not hold, written as ``settings``.
     """
 
     settings: str = ""
     add: Callable[[Any, Properties], None] | None = None
+    only: str = ""
+
+    def check(self, block: str, parameters: Parameters) -> None:
+        """Raise ``ValueError`` if the claims do not hold for a block with these parameters."""
+        for setting in self.only.split():
+            name, _, value = setting.partition("=")
+            actual = getattr(parameters, name)
+            if str(actual) != value:
+                refuse_parameters(block, f"{setting}, not {name}={actual}")
 
 
 PLAIN, REGISTERED = "plain", "registered"  # kinds of ports
 _NARROW_TOKENS = "coordinate_bits=4 reference_bits=4"
+_INTEGER = "values=integer"
 _ITEM_WIDTHS = "width=2 reference_bits=0 word_bits=2"
 SPECIFICATIONS: Mapping[str, FormalSpecification] = {
-    "accumulator": FormalSpecification("coordinate_bits=2 value_bits=2 sum_bits=4", add_accumulator),
-    "alu": FormalSpecification("value_bits=3 result_bits=6", add_alu),
-    "array": FormalSpecification("entries=4 reference_bits=4 value_bits=3", add_array),
+    "accumulator": FormalSpecification(
+        "coordinate_bits=2 value_bits=2 sum_bits=4", add_accumulator, _INTEGER
+    ),
+    "alu": FormalSpecification("value_bits=3 result_bits=6", add_alu, _INTEGER),
+    "array": FormalSpecification(
+        "entries=4 reference_bits=4 value_bits=3", add_array, "memory=combinational"
+    ),
     "cluster_counter": FormalSpecification(f"lanes=4 {_ITEM_WIDTHS}", add_cluster_counter),
     "comparator_bank": FormalSpecification(f"lanes=3 test=changed {_ITEM_WIDTHS}", add_comparator_bank),
-    "locator": FormalSpecification(f"size=5 {_NARROW_TOKENS}", add_locator),
+    "locator": FormalSpecification(f"size=5 {_NARROW_TOKENS}", add_locator, "bases=0"),
     "node_writer": FormalSpecification("rows=4 address_bits=3 count_bits=2", add_node_writer),
     "page_allocator": FormalSpecification("askers=3 first=5 page_bits=8", add_page_allocator),
     "position_multiplier": FormalSpecification("lanes=2 width=4 word_bits=0", add_position_multiplier),
     "prefix_sum": FormalSpecification("lanes=4 width=3", add_prefix_sum),
     "repeat_signal": FormalSpecification("coordinate_bits=4", add_repeat_signal),
-    "scalar_reducer": FormalSpecification("value_bits=3 sum_bits=5", add_scalar_reducer),
+    "scalar_reducer": FormalSpecification(
+        "value_bits=3 sum_bits=5", add_scalar_reducer, f"operation=sum empty_fibers=keep {_INTEGER}"
+    ),
     "sorting_network": FormalSpecification(f"lanes=4 {_ITEM_WIDTHS}", add_sorting_network),
     "stop_dropper": FormalSpecification("coordinate_bits=4 kept=2", add_stop_dropper),
     "two_finger": FormalSpecification("coordinate_bits=3 reference_bits=2 value_bits=32", add_two_finger),
@@ -140,13 +157,14 @@ def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN, *, statu
         status: whether the module has status outputs.
 
     Raises:
-        ValueError: there is no formal kit of such ports.
+        ValueError: there is no formal kit of such ports, or of such parameters.
     """
     if ports not in (PLAIN, REGISTERED):
         raise ValueError(f"--ports {ports}: claims exist for the ports {PLAIN} and {REGISTERED}")
     # Claims of SPECIFICATIONS may compare inputs and outputs of one cycle, which a channel would delay.
     if ports == REGISTERED:
         return formal_kit(registered(block), parameters, _add_registered, status)
+    SPECIFICATIONS.get(block.name, FormalSpecification()).check(block.name, parameters)
     return formal_kit(block, parameters, partial(_add_plain, block, parameters), status)
 
 

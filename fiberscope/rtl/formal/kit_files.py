@@ -17,8 +17,8 @@ def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
 
     Args:
         kit: the formal kit.
-        depth: number of cycles of the bounded proof and of the search for covers, and maximum length of an
-            induction. SymbiYosys counts the cycle of the reset among them, the script of Yosys does not.
+        depth: number of cycles after the reset of the bounded proof and of the search for covers, and maximum
+            length of an induction.
         folder: the folder with the Verilog of the block.
 
     Raises:
@@ -35,7 +35,10 @@ def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
 
 
 def _format_sby(kit: FormalKit, depth: int) -> str:
-    """Return the project file for SymbiYosys: an induction, a bounded proof, and a search for covers."""
+    """Return the project file for SymbiYosys: an induction, a bounded proof, and a search for covers.
+
+    SymbiYosys counts the cycle of the reset too, hence ``depth + 1``.
+    """
     preparation = "\n".join(kit.preparation("read_verilog -formal -sv"))
     files = "\n".join(kit.sources())
     return f"""\
@@ -49,7 +52,7 @@ cover
 prove: mode prove
 bounded: mode bmc
 cover: mode cover
-depth {depth}
+depth {depth + 1}
 
 [engines]
 smtbmc z3

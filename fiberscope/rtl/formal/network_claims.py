@@ -1,4 +1,4 @@
-"""Claims of networks: each token leaves once, at the port in its tag, and no input starves.
+"""Claims of networks: each token leaves once, at the port of its tag or address, and no input starves.
 
 The tag is the coordinate of a token; its bits from ``PORT_SHIFT`` on are the number of a port.
 """
@@ -11,21 +11,21 @@ import pyrtl
 
 from fiberscope.hw.memory.protocol import PORT_SHIFT
 from fiberscope.hw.networks.concentrator_rtl import ConcentratorParameters
-from fiberscope.hw.networks.crossbar_rtl import CrossbarParameters
+from fiberscope.hw.networks.crossbar_rtl import ADDRESS, CrossbarParameters
+from fiberscope.hw.rtl.kit.trees import remainder
 from fiberscope.hw.rtl.kit.twin import Signal, index_bits
 from fiberscope.rtl.formal.properties import Properties, StreamWires, all_of, any_of, count, implies
 
 
 def add_crossbar(parameters: CrossbarParameters, properties: Properties) -> None:
-    """Claim that a token leaves in the cycle in which it is taken, at the port in its tag.
+    """Claim that a token leaves in the cycle in which it is taken, at the output of its address or port.
 
-    A token whose tag has no existing port is never taken. Only for crossbars that route by the port, with a
-    ``group`` of 1.
+    A token whose tag has no existing port is never taken.
     """
     sources, sinks = properties.streams("input"), properties.streams("output")
-    ports = [source.fields["coordinate"][PORT_SHIFT:] for source in sources]
+    goals = [_goals(parameters, source) for source in sources]
     for output, sink in enumerate(sinks):
-        requests = [source.valid & (port == output) for source, port in zip(sources, ports, strict=True)]
+        requests = [source.valid & goal[output] for source, goal in zip(sources, goals, strict=True)]
         grants = [request & source.ready for request, source in zip(requests, sources, strict=True)]
         # One granted token at most (``serves_one``), so the output has the word of the granted input.
         same_word = [
@@ -33,10 +33,20 @@ def add_crossbar(parameters: CrossbarParameters, properties: Properties) -> None
         ]
         _add_arbiter(f"output_{output:02}", properties, requests, grants, sink)
         properties.claim(f"word_{output}", all_of(same_word), when=sink.fire)
-    is_kept = [
-        implies(port >= parameters.outputs, ~source.fire) for port, source in zip(ports, sources, strict=True)
-    ]
+    is_kept = [implies(~any_of(goal), ~source.fire) for goal, source in zip(goals, sources, strict=True)]
     properties.claim("goes_where_it_says", all_of(is_kept))
+
+
+def _goals(parameters: CrossbarParameters, source: StreamWires) -> list[Signal]:
+    """Return for each output whether a token at an input, if there is one, goes there."""
+    if parameters.route == ADDRESS:
+        line = source.fields["reference"][parameters.interleave_bits :]
+        return [remainder(line, parameters.outputs) == output for output in range(parameters.outputs)]
+    port, firsts = (
+        source.fields["coordinate"][PORT_SHIFT:],
+        range(0, parameters.outputs * parameters.group, parameters.group),
+    )
+    return [(port >= first) & (port < first + parameters.group) for first in firsts]
 
 
 def add_concentrator(parameters: ConcentratorParameters, properties: Properties) -> None:

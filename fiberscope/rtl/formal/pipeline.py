@@ -9,7 +9,14 @@ from __future__ import annotations
 import pyrtl
 
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, split_word
-from fiberscope.rtl.formal.properties import LaneFields, Properties, StreamWires, all_of, implies
+from fiberscope.rtl.formal.properties import (
+    LaneFields,
+    Properties,
+    StreamWires,
+    all_of,
+    implies,
+    refuse_parameters,
+)
 
 
 class Pipeline:
@@ -21,6 +28,9 @@ class Pipeline:
         source, sink: the input and output of the block.
         stages: number of register stages, at least 1.
         extra: a further word of the arriving row, such as its constant.
+
+    Raises:
+        ValueError: ``stages`` is 0.
 
     Attributes:
         is_full: whether there is a row in each stage.
@@ -36,6 +46,8 @@ class Pipeline:
         stages: int,
         extra: Signal | None = None,
     ) -> None:
+        if not stages:
+            refuse_parameters(properties.interface.module, "a block with registers between its ports")
         move = ~sink.valid | sink.ready  # all stages move together, unless the last one is full and blocked
         self.is_full = [pyrtl.Register(1, f"row_{stage}") for stage in range(stages)]
         word = source.word if extra is None else pyrtl.concat(extra, source.word)

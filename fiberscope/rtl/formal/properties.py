@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add, and_, or_
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 import pyrtl
 
@@ -36,6 +36,16 @@ LaneFields: TypeAlias = Mapping[str, Signal]  # fields of one lane, by name
 def implies(condition: Signal, claim: Signal) -> Signal:
     """Return a wire that is low only where the condition holds and the claim does not."""
     return ~condition | claim
+
+
+def refuse_parameters(block: str, needed: str) -> NoReturn:
+    """Raise ``ValueError``: the claims of a block do not hold for its parameters.
+
+    Args:
+        block: name of the block.
+        needed: parameters or structure for which the claims hold.
+    """
+    raise ValueError(f"{block}: the claims are for {needed}; --ports registered has those of the ports alone")
 
 
 def all_of(wires: Sequence[Signal]) -> Signal:

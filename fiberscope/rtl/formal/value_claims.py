@@ -36,7 +36,7 @@ def _value(stream: StreamWires, bits: int) -> Signal:
 
 
 def add_alu(parameters: AluParameters, properties: Properties) -> None:
-    """Claim that both operands are taken together, and that integer results are right.
+    """Claim that both operands are taken together, and that results are right. Only for integers.
 
     An empty operand counts as 0. Results are checked modulo ``2**result_bits``. Not checked: the operation
     ``take``, and that the operands have the same kind; the left operand determines the kind of the result.
@@ -45,19 +45,19 @@ def add_alu(parameters: AluParameters, properties: Properties) -> None:
     can_fire = left.valid & right.valid & sink.ready
     together = (left.fire == can_fire) & (right.fire == can_fire) & (sink.fire == can_fire)
     properties.claim("together", together)
-    bits = parameters.result_bits
+    bits = max(parameters.value_bits, parameters.result_bits)
     a, b = _value(left, bits), _value(right, bits)
     # Functions, so that the monitor gets the logic of one operation only.
     results = {
-        "mul": lambda: (a * b)[:bits],
-        "add": lambda: (a + b)[:bits],
-        "sub": lambda: (a - b)[:bits],
+        "mul": lambda: a * b,
+        "add": lambda: a + b,
+        "sub": lambda: a - b,
         "max": lambda: pyrtl.select(pyrtl.signed_gt(a, b), a, b),
         "min": lambda: pyrtl.select(pyrtl.signed_lt(a, b), a, b),
     }
     is_number = (_kind(left) == DATA) | (_kind(left) == EMPTY)
     if parameters.operation in results:
-        is_right = sink.fields["value"] == results[parameters.operation]()
+        is_right = sink.fields["value"] == results[parameters.operation]()[: parameters.result_bits]
         properties.claim("result", is_right & (_kind(sink) == DATA), when=sink.fire & is_number)
     properties.claim("kind", _kind(sink) == _kind(left), when=sink.fire & ~is_number)
     is_stop = sink.fire & (_kind(left) == STOP)
@@ -125,7 +125,9 @@ def add_stop_dropper(parameters: StopDropperParameters, properties: Properties) 
     is_dropped = (_kind(source) == STOP) & (_level(source) < parameters.kept)
     properties.claim("takes", source.fire == (source.valid & sink.ready))
     properties.claim("drops", sink.fire == (source.fire & ~is_dropped))
-    is_payload = implies(_kind(source) == DATA, sink.word == source.word)
+    # The level of a stream of values is a field of its own, which an element does not have.
+    same_fields = [sink.fields[name] == wire for name, wire in source.fields.items() if name != "level"]
+    is_payload = implies(_kind(source) == DATA, all_of(same_fields))
     is_level = implies(_kind(source) == STOP, _level(sink) == _level(source))
     properties.claim("unchanged", (_kind(sink) == _kind(source)) & is_payload & is_level, when=sink.fire)
 
@@ -184,9 +186,11 @@ def add_dense_scanner(parameters: DenseScannerParameters, properties: Properties
     """
     source, crd, ref = (properties.stream(name) for name in ("in_ref", "out_crd_0", "out_ref_0"))
     size, bits = parameters.size, parameters.reference_bits
-    index, base = pyrtl.Register(size.bit_length(), "sent"), DataRegister(bits, "base")
+    index, base = pyrtl.Register(index_bits(size + 1), "sent"), DataRegister(bits, "base")
     is_in_fiber, is_owed = pyrtl.Register(1, "within"), pyrtl.Register(1, "owes_stop")
     is_begin, is_empty, is_done = (source.fire & (_kind(source) == kind) for kind in (DATA, EMPTY, DONE))
+    if not size:  # every fiber is empty
+        is_begin, is_empty = pyrtl.Const(0, 1), is_begin | is_empty
     is_element, is_stop = (crd.fire & (_kind(crd) == kind) for kind in (DATA, STOP))
     is_in_fiber.next <<= (is_in_fiber | is_begin) & ~is_stop
     is_owed.next <<= (is_owed | is_empty) & ~is_stop
