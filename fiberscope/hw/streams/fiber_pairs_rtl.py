@@ -121,7 +121,7 @@ class _Side:
                 resized(load.fields["address"], index_bits(memory.entries)), load.fields["word"], chosen
             )
         lists, self._coordinates, self._segments, self._elements, self._successors = memories
-        self._size, self._bits, self._count = size, index_bits(fibers * size), fibers
+        self._size, self._bits = size, index_bits(fibers * size)
         address = resized(reference, index_bits(parameters.lists + 1))
         self._registers = {
             field: DataRegister(width, f"{name}_{field}")

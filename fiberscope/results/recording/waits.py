@@ -114,15 +114,6 @@ class WaitChains:
             return stall.channels[0].protocol == REPLY
         return hasattr(self.wiring.link(_find_fullest_channel(stall)).consumer.component, "route")
 
-    def producer_names(self, component: Component) -> dict[str, tuple[str, ...]]:
-        """Return the names of the components that write to each input port or array of a component."""
-        names: dict[str, dict[str, None]] = {}
-        for stall in self.port_stalls[id(component)]:
-            if stall.direction == "input":
-                writer = self.wiring.link(stall.channels[0]).producer.component.name
-                names.setdefault(stall.label.partition("[")[0], {})[writer] = None
-        return {port: tuple(writers) for port, writers in names.items()}
-
 
 @dataclass(frozen=True)
 class _RequestLocation:

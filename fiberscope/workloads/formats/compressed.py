@@ -59,7 +59,6 @@ class Csc(Matrices):
 
     name = "csc"
     code = 6
-    is_row_major = False
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
         """Return the layout of the transposed matrix in CSR."""

@@ -81,7 +81,6 @@ class Format(ABC):
     """
 
     code: int  # format number in a header
-    is_row_major = True  # whether nonzeros are stored in the order of a ``SparseTensor``
 
     @property
     @abstractmethod
