@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from one_line import one_line
 from scipy import sparse
 
 import fiberscope
@@ -257,10 +258,8 @@ def test_a_report_of_a_chain_is_read_again_and_shown() -> None:
     ],
 )
 def test_what_cannot_be_done_costs_a_line(machine: str, given: dict[str, Any], told: str) -> None:
-    with pytest.raises((InputError, WorkloadError)) as caught:
+    with one_line((InputError, WorkloadError), told):
         fiberscope.simulate(machine, A=operands()["A"], **given)
-    assert told in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_product_that_does_not_exist_is_named() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from one_line import one_line
 
 import fiberscope
 from fiberscope.accelerators import ConfigurationError
@@ -81,10 +82,8 @@ def test_a_path_with_a_sign_is_no_name(folder: Path) -> None:
     ],
 )
 def test_a_machine_that_is_none_costs_a_line(text: str, message: str) -> None:
-    with pytest.raises(InputError) as raised:
+    with one_line(InputError, message):
         parse_machine(text)
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
 
 
 STUDY = f"""machines:
@@ -124,10 +123,8 @@ def test_a_fault_of_a_machine_of_a_study_has_its_place(
 ) -> None:
     assert old in STUDY
     (folder / "study.yaml").write_text(STUDY.replace(old, new))
-    with pytest.raises((InputError, ConfigurationError)) as raised:
+    with one_line((InputError, ConfigurationError), message):
         plan_tasks(read_study(folder / "study.yaml").sweep())
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
 
 
 def test_a_row_is_found_by_the_name_the_parts_and_their_sources() -> None:

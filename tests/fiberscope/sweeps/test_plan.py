@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from one_line import one_line
 
 import fiberscope
 from fiberscope.accelerators import ConfigurationError
@@ -221,10 +222,8 @@ def test_a_study_is_read(tmp_path: Path) -> None:
 def test_a_fault_of_a_study_costs_a_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     file = tmp_path / "study.yaml"
     file.write_text(STUDY.replace(old, new))
-    with pytest.raises(ConfigurationError) as raised:
+    with one_line(ConfigurationError, message):
         read_study(file)
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
 
 
 WHOLE = f"""accelerator: [gamma, extensor]
