@@ -27,7 +27,7 @@ import argparse
 
 import numpy as np
 
-from fiberscope.accelerators.extensor.tiles import published_shape
+from fiberscope.accelerators.extensor.tiles import find_published_shape
 from fiberscope.hw.fibers.arrays import integers_of, values_of
 from fiberscope.hw.fibers.intersection import FiberIntersection
 from fiberscope.hw.fibers.scanner_pair import ScannerPair
@@ -264,7 +264,7 @@ def main() -> None:
     parser.add_argument("--without", action="append", choices=RULES, default=[])
     arguments = parser.parse_args()
     matrix = load(arguments.matrix).matrix
-    tiles = published_shape(matrix, matrix)
+    tiles = find_published_shape(matrix, matrix)
     if tiles is None:
         raise SystemExit(f"{arguments.matrix}: its tiles are not published")
     scheduler = Scheduler(matrix, tiles[0], set(RULES) - set(arguments.without))

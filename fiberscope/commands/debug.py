@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,13 +32,15 @@ _SnapshotMemory = Annotated[
     typer.Option(metavar="SIZE", help="Memory for these copies, for example 4GiB; half of all by default."),
 ]
 STANDARD_INPUT = "standard input"  # its name in messages
-_WAVES = "the debugger writes a waveform from a cycle on: its command 'wave FILE [N]'"
-_TIMELINES = "the debugger writes a timeline from a cycle on: its command 'timeline FILE [N]'"
+_WAVE_ADVICE = "the debugger writes a waveform from a cycle on: its command 'wave FILE [N]'"
+_TIMELINE_ADVICE = "the debugger writes a timeline from a cycle on: its command 'timeline FILE [N]'"
 
 
 @expand_groups(
-    **dict.fromkeys(("vcd", "vcd_window", "vcd_scope", "vcd_trigger", "vcd_cycles", "vcd_plain"), _WAVES),
-    **dict.fromkeys(("timeline", "perfetto", "timeline_window"), _TIMELINES),
+    **dict.fromkeys(
+        ("vcd", "vcd_window", "vcd_scope", "vcd_trigger", "vcd_cycles", "vcd_plain"), _WAVE_ADVICE
+    ),
+    **dict.fromkeys(("timeline", "perfetto", "timeline_window"), _TIMELINE_ADVICE),
     memory_trace="the debugger goes back, and a trace of memory's requests does not",
     product="the debugger writes no product; 'fiberscope sim' does",
 )
@@ -69,17 +71,21 @@ def debug(
     factors, tensors = operands_of(options.take_symbols(specification_of(accelerator), operands))
     # Not strict: ``build_request`` refuses more than two operands.
     options.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
-    lines = script_lines(script)  # a script that cannot be read is an error before the machine is built
+    lines = read_script_lines(script)  # a script that cannot be read is an error before the machine is built
     arguments = {"settings": options.entries(), "config": options.config, "exact": options.exact}
-    limit = None if snapshot_memory is None else SIZE.read(snapshot_memory, "--snapshot-memory")
-    run = build_request(accelerator, factors, tensors, **arguments)
-    run_options = _run_options(options)
-    page = debugger_page(options.live, page_title(run))
-    with page as show, Session(run, run_options, snapshots, limit) as session, show(session):
+    snapshot_bytes = None if snapshot_memory is None else SIZE.read(snapshot_memory, "--snapshot-memory")
+    request = build_request(accelerator, factors, tensors, **arguments)
+    run_options = _collect_run_options(options)
+    page = debugger_page(options.live, page_title(request))
+    with (
+        page as page_of,
+        Session(request, run_options, snapshots, snapshot_bytes) as session,
+        page_of(session),
+    ):
         return run_session(session, options.json, script, lines)
 
 
-def script_lines(script: Path | None) -> list[str] | None:
+def read_script_lines(script: Path | None) -> list[str] | None:
     """Return the lines of a script; None without a script, and for ``-``, which is standard input.
 
     Raises:
@@ -89,7 +95,7 @@ def script_lines(script: Path | None) -> list[str] | None:
     return None if script is None or script == STANDARD_OUTPUT else read_text(script).splitlines()
 
 
-def _run_options(options: SimulationOptions) -> dict[str, Any]:
+def _collect_run_options(options: SimulationOptions) -> dict[str, Any]:
     """Return the requested options of the run by name."""
     from fiberscope.accelerators.user_parts import parse_parts
 
@@ -117,7 +123,7 @@ def run_session(session: Session, json: Path | None, script: Path | None, lines:
     """
     from fiberscope.commands.report_output import report_delivery
 
-    console = _console()
+    console = _build_console()
     if lines is None and script is None and sys.stdin is not None and sys.stdin.isatty():
         _run_prompt(session, console)
     else:
@@ -136,7 +142,7 @@ def run_session(session: Session, json: Path | None, script: Path | None, lines:
     return exit_code(report)
 
 
-def _console() -> Console:
+def _build_console() -> Console:
     """Return the console of standard output; outside of a terminal, it has ``WIDTH`` columns."""
     from rich.console import Console
 
@@ -146,7 +152,7 @@ def _console() -> Console:
     return Console(markup=False, emoji=False, highlight=False, width=width)
 
 
-def _run_script(session: Session, console: Console, source: str, lines: object) -> None:
+def _run_script(session: Session, console: Console, source: str, lines: Iterable[str]) -> None:
     """Execute the lines of a script.
 
     Raises:
@@ -154,7 +160,7 @@ def _run_script(session: Session, console: Console, source: str, lines: object) 
     """
     from fiberscope.run.debug.interpreter import Quit
 
-    for number, line in enumerate(lines, 1):  # type: ignore[arg-type,var-annotated]
+    for number, line in enumerate(lines, 1):
         try:
             _execute(session, console, line)
         except Quit:
@@ -210,6 +216,7 @@ def _read_lines(session: Session) -> Iterator[str]:
             def get_completions(self, document: Any, _event: object) -> Iterator[Any]:  # noqa: ANN401
                 line = document.text_before_cursor
                 for choice in completions(self.names, line):
+                    # A choice replaces the last word of the line
                     yield Completion(choice, start_position=-len(line.rpartition(" ")[2]))
 
         prompt: Any = PromptSession(completer=NameCompleter(), complete_while_typing=False)

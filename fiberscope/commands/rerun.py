@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
-from fiberscope.commands.debug import Script, run_session, script_lines
+from fiberscope.commands.debug import Script, read_script_lines, run_session
 from fiberscope.commands.options import Json, Live, Quiet
 from fiberscope.commands.report_output import report_delivery
 from fiberscope.commands.run_options import debugger_page, exit_code
@@ -92,7 +92,7 @@ def _debug_report(
     """Repeat the run of a report up to ``cycle``, start the debugger there, and return the exit code."""
     from fiberscope.run.rerun import debug_report
 
-    lines = script_lines(script)
+    lines = read_script_lines(script)
     page = debugger_page(live, f"{file}, run again")
     with page as show, debug_report(file, cycle, anyway=anyway) as session, show(session):
         print(session.info())

@@ -21,7 +21,7 @@ from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.rtl.tools.hdl import Bench, run
 from fiberscope.hw.rtl.tools.simulator import FailedBenchError
 from fiberscope.models.from_spec.machine import MappedMachine
-from fiberscope.models.from_spec.verilog import InstanceVerilog, instance_verilog
+from fiberscope.models.from_spec.verilog import InstanceVerilog, export_instance
 from fiberscope.models.graphs.transcript import module_transcript
 from fiberscope.models.graphs.verilog import to_module_name, write_verilog
 from fiberscope.models.trace.load import draft
@@ -81,7 +81,7 @@ class ElementRequest:
             InputError, ConfigurationError, WorkloadError: there is no such machine, or no Verilog for it.
         """
         sizes = self.value_bits, self.points
-        return instance_verilog(self.machine, self.level, self.module, *sizes, self.stage)
+        return export_instance(self.machine, self.level, self.module, *sizes, self.stage)
 
     @cached_property
     def machine(self) -> MappedMachine:

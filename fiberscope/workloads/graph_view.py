@@ -18,7 +18,7 @@ from fiberscope.workloads.canonical import (
     from_coordinates,
 )
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.graphs import ORDER, random_words
+from fiberscope.workloads.graphs import ORDER, draw_random_words
 from fiberscope.workloads.spec import Spec, format_spec, parse_parameters, split_view
 
 GRAPH = "graph"
@@ -91,7 +91,7 @@ def apply_view(matrix: CsrArray, view: GraphView, location: str) -> CsrArray:
 def _renumber(rows: Coordinates, cols: Coordinates, vertices: int, view: GraphView) -> Integers:
     """Return the new number of each vertex."""
     if view.order == "random":
-        order = np.argsort(random_words(view.seed, ORDER, 0, vertices), kind="stable")
+        order = np.argsort(draw_random_words(view.seed, ORDER, 0, vertices), kind="stable")
     else:
         degrees = np.bincount(rows, minlength=vertices) + np.bincount(cols, minlength=vertices)
         order = np.argsort(-degrees, kind="stable")

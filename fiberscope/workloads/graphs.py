@@ -18,19 +18,19 @@ from fiberscope.workloads.generators import check_probabilities, descend_quadran
 
 EDGES, ORDER, VALUES = range(3)  # purposes of draws
 CANDIDATES = 2**18  # edges of one draw
-_MAX_ROUNDS = 200
+_MAX_ROUNDS = 200  # a steep distribution may never yield enough existing or distinct edges
 
 
-def random_words(seed: int, purpose: int, number: int, count: int) -> npt.NDArray[np.uint64]:
+def draw_random_words(seed: int, purpose: int, draw_number: int, count: int) -> npt.NDArray[np.uint64]:
     """Return random 64-bit words. Equal arguments give equal words.
 
     Args:
         seed: key of the generator.
         purpose: ``EDGES``, ``ORDER`` or ``VALUES``.
-        number: number of the draw for this purpose.
+        draw_number: number of the draw for this purpose.
         count: number of words.
     """
-    return np.random.Philox(key=seed, counter=[0, 0, number, purpose]).random_raw(count)
+    return np.random.Philox(key=seed, counter=[0, 0, draw_number, purpose]).random_raw(count)
 
 
 def rmat_graph(
@@ -71,8 +71,8 @@ def rmat_graph(
             f"edges={edges}; it should be at most {vertices * vertices}", location="rmat-graph"
         )
     stream = _Edges(vertices, (a, a + b, a + b + c), seed)
-    keys = np.sort(stream.take(edges)) if duplicates == "keep" else _distinct(stream, edges)
-    return _with_tail(keys, vertices, tail, seed)
+    keys = np.sort(stream.take(edges)) if duplicates == "keep" else _draw_distinct(stream, edges)
+    return _build_matrix(keys, vertices, tail, seed)
 
 
 class _Edges:
@@ -81,12 +81,14 @@ class _Edges:
     def __init__(self, vertices: int, bounds: tuple[float, float, float], seed: int) -> None:
         self.vertices, self.seed = vertices, seed
         self.levels = (vertices - 1).bit_length()
+        # Fixed point, which gives the same edges on every host; a cumulative probability of 1 does not fit 32
+        # bits
         largest = 2**32 - 1
         first, second, third = (np.uint32(min(round(bound * 2**32), largest)) for bound in bounds)
         self.bounds = first, second, third
-        shuffled = random_words(seed, ORDER, 0, vertices)
-        self.order = np.argsort(shuffled, kind="stable").astype(np.int64)
-        self.source = self._batches()
+        sort_keys = draw_random_words(seed, ORDER, 0, vertices)
+        self.order = np.argsort(sort_keys, kind="stable").astype(np.int64)
+        self._batch_iterator = self._iterate_batches()
         self._surplus: Integers = np.empty(0, dtype=np.int64)
 
     def take(self, count: int) -> Integers:
@@ -99,40 +101,48 @@ class _Edges:
         length = 0
         while length < count:
             if not len(self._surplus):
-                self._surplus = next(self.source)
+                self._surplus = next(self._batch_iterator)
             batch = self._surplus[: count - length]
             edges[length : length + len(batch)] = batch
             length += len(batch)
             self._surplus = self._surplus[len(batch) :]
         return edges
 
-    def _batches(self) -> Iterator[Integers]:
-        number = empty = 0
-        while empty < _MAX_ROUNDS:
-            batch = self._candidates(number)
-            empty = 0 if len(batch) else empty + 1
-            number += 1
+    def _iterate_batches(self) -> Iterator[Integers]:
+        """Yield the existing edges of each draw.
+
+        Raises:
+            WorkloadError: ``_MAX_ROUNDS`` draws in a row have no existing edge.
+        """
+        batch_number = empty_batches = 0
+        while empty_batches < _MAX_ROUNDS:
+            batch = self._draw_existing_edges(batch_number)
+            empty_batches = 0 if len(batch) else empty_batches + 1
+            batch_number += 1
             yield batch
-        fault = f"of {CANDIDATES * empty} edges drawn, none has both vertices below {self.vertices}"
+        fault = f"of {CANDIDATES * empty_batches} edges drawn, none has both vertices below {self.vertices}"
         raise WorkloadError(fault, location="rmat-graph", fix="choose probabilities that differ less")
 
-    def _candidates(self, number: int) -> Integers:
+    def _draw_existing_edges(self, batch_number: int) -> Integers:
         """Return the candidates without edges of nonexistent vertices."""
-        chances = random_words(self.seed, EDGES, number, CANDIDATES // 2 * self.levels).view(np.uint32)
+        # Two draws of 32 bits in a word
+        draws = draw_random_words(self.seed, EDGES, batch_number, CANDIDATES // 2 * self.levels).view(
+            np.uint32
+        )
         row: Integers = np.zeros(CANDIDATES, dtype=np.int64)
         col = row
-        for chance in chances.reshape(self.levels, CANDIDATES):
-            row, col = descend_quadrant(row, col, chance, self.bounds)
+        for draw in draws.reshape(self.levels, CANDIDATES):
+            row, col = descend_quadrant(row, col, draw, self.bounds)
         exists = (row < self.vertices) & (col < self.vertices)
         keys: Integers = self.order[row[exists]] * self.vertices + self.order[col[exists]]
         return keys
 
 
-def _distinct(stream: _Edges, edges: int) -> Integers:
+def _draw_distinct(edge_stream: _Edges, edges: int) -> Integers:
     """Return ``edges`` distinct edges, sorted; duplicates are drawn again."""
     keys = np.empty(0, dtype=np.int64)
     for _ in range(_MAX_ROUNDS):
-        fresh = stream.take(edges - len(keys))
+        fresh = edge_stream.take(edges - len(keys))
         fresh.sort()
         keys = np.concatenate([keys, fresh[_differs_from_previous(fresh) & ~_is_among(fresh, keys)]])
         keys.sort(kind="stable")  # two sorted runs, which are merged
@@ -157,42 +167,46 @@ def _is_among(keys: Integers, sorted_keys: Integers) -> npt.NDArray[np.bool_]:
     return is_among
 
 
-def _with_tail(keys: Integers, vertices: int, tail: int, seed: int) -> CsrArray:
-    """Return the matrix of sorted edges, followed by the chain."""
+def _build_matrix(keys: Integers, vertices: int, tail: int, seed: int) -> CsrArray:
+    """Return the matrix of sorted edges, followed by the chain; ``keys`` are overwritten with columns."""
     edges = len(keys)
-    firsts = np.arange(vertices + 1, dtype=np.int64) * vertices
-    pointers: Integers = np.searchsorted(keys, firsts).astype(np.int64)
+    row_starts = np.arange(vertices + 1, dtype=np.int64) * vertices
+    pointers: Integers = np.searchsorted(keys, row_starts).astype(np.int64)
     keys %= vertices
-    values = _values(seed, edges + tail)
+    values = _draw_values(seed, edges + tail)
     if tail:
         from scipy.sparse import csgraph  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
 
         matrix = compressed((vertices, vertices), pointers, keys, values[:edges])
-        end = csgraph.breadth_first_order(matrix, busiest(matrix), return_predecessors=False)[-1]
-        cut = pointers[end + 1]
+        last_reached = csgraph.breadth_first_order(
+            matrix, vertex_of_largest_out_degree(matrix), return_predecessors=False
+        )[-1]
+        insertion_point = pointers[last_reached + 1]
         chain = np.arange(vertices, vertices + tail, dtype=np.int64)
-        keys = np.concatenate([keys[:cut], chain[:1], keys[cut:], chain[1:]])
-        pointers[end + 1 :] += 1
-        ends: Integers = np.minimum(
+        # The first vertex of the chain is the largest column of its row, so that it ends the row
+        keys = np.concatenate([keys[:insertion_point], chain[:1], keys[insertion_point:], chain[1:]])
+        pointers[last_reached + 1 :] += 1
+        chain_pointers: Integers = np.minimum(
             np.arange(1, tail + 1, dtype=np.int64), tail - 1
         )  # the last vertex of the chain has no edge
-        pointers = np.concatenate([pointers, pointers[-1] + ends])
+        pointers = np.concatenate([pointers, pointers[-1] + chain_pointers])
     return compressed((vertices + tail, vertices + tail), pointers, keys, values)
 
 
-def _values(seed: int, count: int) -> Values:
+def _draw_values(seed: int, count: int) -> Values:
     """Return values uniform from 0.5, which never occurs, to 1.5.
 
     The largest draw, 1 - 2^-53, gives 1.5 by rounding.
     """
     values = np.empty(count)
-    for number, start in enumerate(range(0, count, CANDIDATES)):
+    for draw_number, start in enumerate(range(0, count, CANDIDATES)):
         piece = values[start : start + CANDIDATES]
-        piece[:] = random_words(seed, VALUES, number, len(piece)) >> 11
+        piece[:] = draw_random_words(seed, VALUES, draw_number, len(piece)) >> 11
+    # A double has 53 bits, so that each draw of 53 bits is exact; a draw of 0 would give 0.5
     values *= 2.0**-53
     return np.maximum(values, np.finfo(float).eps, out=values) + 0.5
 
 
-def busiest(matrix: CsrArray) -> int:
+def vertex_of_largest_out_degree(matrix: CsrArray) -> int:
     """Return the vertex of largest out-degree, the smallest of several."""
     return int(np.argmax(np.diff(matrix.indptr)))

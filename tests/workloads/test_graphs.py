@@ -6,13 +6,13 @@ from one_line import one_line
 from scipy.sparse import csgraph
 
 from fiberscope.workloads import WorkloadError, entries, load, lookup
-from fiberscope.workloads.graphs import busiest, random_words, rmat_graph
+from fiberscope.workloads.graphs import draw_random_words, rmat_graph, vertex_of_largest_out_degree
 from fiberscope.workloads.surrogate import surrogate
 
 
 def levels(matrix):
     """How many vertices each level of a search from the busiest vertex has, by scipy."""
-    distances = csgraph.dijkstra(matrix, unweighted=True, indices=busiest(matrix))
+    distances = csgraph.dijkstra(matrix, unweighted=True, indices=vertex_of_largest_out_degree(matrix))
     return np.bincount(distances[np.isfinite(distances)].astype(int)).tolist()
 
 
@@ -57,7 +57,7 @@ def test_quadrants_have_their_chances():
     """Of a power of two no edge is redrawn: undoing the order of vertices shows how many fall where."""
     matrix = rmat_graph(1024, 60_000, duplicates="keep", a=0.5, b=0.3, c=0.15, seed=9)
     place = np.empty(1024, dtype=int)
-    place[np.argsort(random_words(9, 1, 0, 1024), kind="stable")] = np.arange(1024)
+    place[np.argsort(draw_random_words(9, 1, 0, 1024), kind="stable")] = np.arange(1024)
     rows = place[np.repeat(np.arange(1024), np.diff(matrix.indptr))]
     counts = np.bincount(2 * (rows >= 512) + (place[matrix.indices] >= 512), minlength=4)
     assert counts / 60_000 == pytest.approx([0.5, 0.3, 0.15, 0.05], abs=0.01)
@@ -70,7 +70,7 @@ PINNED_DIGEST = "31695c595bafa58fb0190bda1959b76a44422803844349d6c48610757538e52
 
 
 def test_draws_are_those_of_philox_forever():
-    assert random_words(7, 0, 5, 3).tolist() == PINNED_WORDS
+    assert draw_random_words(7, 0, 5, 3).tolist() == PINNED_WORDS
     assert load("rmat-graph:vertices=900,edges=7000,tail=5,seed=7").digest == PINNED_DIGEST
 
 

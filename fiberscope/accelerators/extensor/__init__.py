@@ -5,7 +5,7 @@ from pathlib import Path
 from fiberscope.accelerators.extensor.configuration import ExTensorConfiguration
 from fiberscope.accelerators.extensor.machine import ExTensor
 from fiberscope.accelerators.extensor.sampling import ExTensorSampler
-from fiberscope.accelerators.extensor.tiles import symbols, tile_room, tiled
+from fiberscope.accelerators.extensor.tiles import choose_symbols, tile_capacity, with_tile_shape
 from fiberscope.accelerators.machine import Accelerator
 
 __all__ = ["ACCELERATOR", "ExTensor", "ExTensorConfiguration"]
@@ -21,9 +21,9 @@ ACCELERATOR = Accelerator(
     parts=ExTensor.PARTS,
     chosen=ExTensor.chosen,
     explained=ExTensor.explained,
-    symbols=symbols,
-    tile_room=tile_room,
-    tiled=tiled,
+    symbols=choose_symbols,
+    tile_room=tile_capacity,
+    tiled=with_tile_shape,
     reads={"A": "csr", "B": "csr"},
     sampler=ExTensorSampler,
 )

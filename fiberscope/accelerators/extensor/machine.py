@@ -270,7 +270,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
     def chosen(self) -> tuple[str, ...]:
         """Return notes on a tile shape that was chosen, and on operands that are stored as values only."""
         shape = (self.tiling.choice,) if self.tiling.choice else ()
-        return *shape, *full_operand_notes(self.tiling.dense)
+        return *shape, *full_operand_notes(self.tiling.is_dense)
 
     def explained(self) -> str:
         """Return a sentence on the longest product and on the waits for the release of tiles."""

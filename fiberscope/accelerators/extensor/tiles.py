@@ -28,7 +28,7 @@ class Tiling:
 
     A shape in the configuration is used as it is. Without one, the shape is the published shape of this
     matrix, or else ``STANDARD``. If the tiles of such a shape, or of a shape that a tiling chose for these
-    operands (``tiled``), do not fit, M is halved, then the longer of N and K, until the tiles fit.
+    operands (``with_tile_shape``), do not fit, M is halved, then the longer of N and K, until the tiles fit.
 
     If two microtiles that are multiplied do not fit the buffer of a processing element together, the side of
     all microtiles is halved until they fit. A tile then has twice as many microtiles in each rank.
@@ -43,7 +43,7 @@ class Tiling:
         a, b: the partitioned operands.
         choice: description of the shape with its origin, and of a halved side of microtiles; empty if the
             configuration gives the shape, no tiling chose it, and nothing was halved.
-        dense: whether A and B are stored as values only.
+        is_dense: whether A and B are stored as values only.
 
     Raises:
         ConfigurationError: if a microtile or a tile does not fit its buffer.
@@ -53,20 +53,20 @@ class Tiling:
         self.parameters = parameters
         self.matrices = (a, b)
         is_stored_dense = parameters.format.is_stored_dense
-        self.dense = {"A": is_stored_dense("A", a), "B": is_stored_dense("B", b)}
-        self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
+        self.is_dense = {"A": is_stored_dense("A", a), "B": is_stored_dense("B", b)}
+        self.trees = (build_matrix_tree(a, ("M", "K")), build_matrix_tree(b, ("K", "N")))
         self.shape, origin = _choose_initial_shape(parameters, a, b)
         self._partition()
         # Before the tiles, since smaller microtiles change the bytes of a tile
         self._fit_microtiles()
-        initial_shape, excess = self.shape, self._describe_excess()
+        initial_shape, excess_message = self.shape, self._describe_excess()
         # An empty origin: the user has given the shape
-        while excess and origin and self.shape != (1, 1, 1):
+        while excess_message and origin and self.shape != (1, 1, 1):
             self.shape = _halve_shape(self.shape)
             self._partition()
-            excess = self._describe_excess()
-        if excess:
-            raise ConfigurationError(excess)
+            excess_message = self._describe_excess()
+        if excess_message:
+            raise ConfigurationError(excess_message)
         # Whole tiles have been found to fit. A buffer that loads single rows gets A in tiles of one row M1.
         if parameters.llb.by_rows:
             self._partition(1)
@@ -86,7 +86,7 @@ class Tiling:
         """Partition both operands; if ``rows`` is not 0, A into tiles of ``rows`` rows M1."""
         shape = (rows or self.shape[0], *self.shape[1:])
         microtile, ranks = self.parameters.pe.tile, self.parameters.format.ranks
-        a, b = (ranks(operand, dense) for operand, dense in self.dense.items())
+        a, b = (ranks(operand, dense) for operand, dense in self.is_dense.items())
         self.a = TiledOperand(tiled_a(self.trees[0], microtile, shape), a)
         self.b = TiledOperand(tiled_b(self.trees[1], microtile, shape), b)
 
@@ -96,10 +96,10 @@ class Tiling:
         Raises:
             ConfigurationError: if even microtiles of one element do not fit.
         """
-        while excess := self._describe_microtile_excess():
+        while excess_message := self._describe_microtile_excess():
             pe = self.parameters.pe
             if pe.tile == 1:
-                raise ConfigurationError(excess)
+                raise ConfigurationError(excess_message)
             halved = pe.model_copy(update={"tile": pe.tile // 2})
             # Twice as many microtiles, so that a tile covers about the same coordinates
             self.parameters = self.parameters.model_copy(update={"pe": halved})
@@ -110,11 +110,11 @@ class Tiling:
     def _describe_microtile_excess(self) -> str:
         """Describe the largest two microtiles with a common K1 that do not fit; empty if all fit."""
         size, tile = self.parameters.pe.buffer, self.parameters.pe.tile
-        blocks = -(-int(self.matrices[0].shape[1]) // tile)
-        a_bytes, b_bytes = (_largest_by_k(operand, tile, blocks) for operand in (self.a, self.b))
+        k1_count = -(-int(self.matrices[0].shape[1]) // tile)
+        a_bytes, b_bytes = (_find_largest_by_k(operand, tile, k1_count) for operand in (self.a, self.b))
         pair_bytes = np.where((a_bytes > 0) & (b_bytes > 0), a_bytes + b_bytes, 0)
-        largest_k1 = int(np.argmax(pair_bytes)) if blocks else 0
-        if not blocks or pair_bytes[largest_k1] <= size:
+        largest_k1 = int(np.argmax(pair_bytes)) if k1_count else 0
+        if not k1_count or pair_bytes[largest_k1] <= size:
             return ""
         a, b = int(a_bytes[largest_k1]), int(b_bytes[largest_k1])
         # The text is shown only for microtiles of side 1, which are single elements
@@ -125,15 +125,15 @@ class Tiling:
 
     def _describe_excess(self) -> str:
         """Describe in one line which tiles do not fit in the last-level buffer; empty if all fit."""
-        size, halves = self.parameters.llb.size, self.parameters.llb.tiles
+        size, tiles_per_operand = self.parameters.llb.size, self.parameters.llb.tiles
         a, b = (int(operand.tile_bytes.max(initial=0)) for operand in (self.a, self.b))
-        needed = halves * (a + b)
-        contents = f"{halves} of A of up to {a} bytes, {halves} of B of up to {b} bytes"
+        needed = tiles_per_operand * (a + b)
+        contents = f"{tiles_per_operand} of A of up to {a} bytes, {tiles_per_operand} of B of up to {b} bytes"
         # To count the output takes long, and is of no use if the operands alone do not fit
         if needed <= size:
-            output = self._count_largest_output((size - needed) // halves)
-            needed += halves * output
-            contents += f", {halves} of Z of up to {output} bytes"
+            max_output_bytes = self._bound_largest_output_bytes((size - needed) // tiles_per_operand)
+            needed += tiles_per_operand * max_output_bytes
+            contents += f", {tiles_per_operand} of Z of up to {max_output_bytes} bytes"
         if needed <= size:
             return ""
         m, k, n = self.shape
@@ -142,7 +142,7 @@ class Tiling:
             f"tile.n) it should hold {contents}: {needed} bytes"
         )
 
-    def _count_largest_output(self, limit: int) -> int:
+    def _bound_largest_output_bytes(self, limit: int) -> int:
         """Return the bytes of the largest output tile, or an upper bound.
 
         A tile is counted exactly only if its upper bound exceeds ``limit`` bytes and the largest tile so far.
@@ -152,8 +152,8 @@ class Tiling:
         for tile_a, tile_b in self._iterate_tile_pairs():
             # Nonzeros in each column k of A, which meet the nonzeros in row k of B. Several of these products
             # may belong to one element, so that their number is an upper bound.
-            a_bytes = np.bincount(tile_a.indices, minlength=tile_a.shape[1])
-            output_bytes = int(a_bytes @ np.diff(tile_b.indptr)) * element
+            column_nonzeros = np.bincount(tile_a.indices, minlength=tile_a.shape[1])
+            output_bytes = int(column_nonzeros @ np.diff(tile_b.indptr)) * element
             if output_bytes > max(largest_bytes, limit):
                 output_bytes = int((tile_a @ tile_b).nnz) * element
             largest_bytes = max(largest_bytes, output_bytes)
@@ -161,19 +161,19 @@ class Tiling:
 
     def _iterate_tile_pairs(self) -> Iterator[tuple[Any, Any]]:
         """Yield the sparsity patterns of all pairs of nonempty tiles with a common K2."""
-        m, k, n = (size * self.parameters.pe.tile for size in self.shape)
-        a, b = (_pattern(matrix) for matrix in self.matrices)
-        tiles_a, tiles_b = _tiles_by_k(self.a.tree, True), _tiles_by_k(self.b.tree, False)
+        m_side, k_side, n_side = (size * self.parameters.pe.tile for size in self.shape)
+        a, b = (_extract_pattern(matrix) for matrix in self.matrices)
+        tiles_a, tiles_b = _group_tiles_by_k(self.a.tree, True), _group_tiles_by_k(self.b.tree, False)
         for start in sorted(tiles_a.keys() & tiles_b.keys()):
-            columns = a[:, start : start + k]
-            rows = b[start : start + k]
-            b_tiles = [rows[:, column : column + n] for column in tiles_b[start]]
-            for row in tiles_a[start]:
-                a_tile = columns[row : row + m]
+            columns = a[:, start : start + k_side]
+            rows = b[start : start + k_side]
+            b_tiles = [rows[:, first_column : first_column + n_side] for first_column in tiles_b[start]]
+            for first_row in tiles_a[start]:
+                a_tile = columns[first_row : first_row + m_side]
                 yield from ((a_tile, b_tile) for b_tile in b_tiles)
 
 
-def symbols(
+def choose_symbols(
     parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
     """Return the sides of tiles and microtiles by their names in ``spec.yaml``, and notes on their choice.
@@ -188,28 +188,28 @@ def symbols(
     return {**sizes, **{f"{rank}0": side for rank in "MKN"}}, notes
 
 
-def _largest_by_k(operand: TiledOperand, microtile: int, blocks: int) -> Integers:
+def _find_largest_by_k(operand: TiledOperand, microtile: int, k1_count: int) -> Integers:
     """Return the bytes of an operand's largest microtile for each K1; 0 for a K1 without microtiles."""
-    largest_bytes = np.zeros(blocks, dtype=np.int64)
+    largest_bytes = np.zeros(k1_count, dtype=np.int64)
     np.maximum.at(
         largest_bytes, np.asarray(operand.microtile_k) // microtile, np.asarray(operand.microtile_bytes)
     )
     return largest_bytes
 
 
-def published_shape(a: CsrArray, b: CsrArray) -> tuple[Shape, str] | None:
+def find_published_shape(a: CsrArray, b: CsrArray) -> tuple[Shape, str] | None:
     """Return the published tile shape for these matrices and the matrix's name; None if there is none.
 
     A matrix is identified by its numbers of rows and nonzeros. Both A and B must have those of the entry.
     """
-    rows = yaml.safe_load((Path(__file__).parent / "tiles.yaml").read_text(encoding="utf-8"))["tiles"]
-    for row in rows:
-        if all(matrix.shape[0] == row["rows"] and matrix.nnz == row["nonzeros"] for matrix in (a, b)):
-            return (row["m"], row["k"], row["n"]), row["matrix"]
+    entries = yaml.safe_load((Path(__file__).parent / "tiles.yaml").read_text(encoding="utf-8"))["tiles"]
+    for entry in entries:
+        if all(matrix.shape[0] == entry["rows"] and matrix.nnz == entry["nonzeros"] for matrix in (a, b)):
+            return (entry["m"], entry["k"], entry["n"]), entry["matrix"]
     return None
 
 
-def tile_room(parameters: ExTensorConfiguration) -> TileRoom | None:
+def tile_capacity(parameters: ExTensorConfiguration) -> TileRoom | None:
     """Return the space for each operand's tile, an equal part of the last-level buffer.
 
     Return None if the tiling is the published one. A word is half an element, because an element of a tree
@@ -222,7 +222,9 @@ def tile_room(parameters: ExTensorConfiguration) -> TileRoom | None:
     return TileRoom("Z[m,n] = A[m,k] * B[k,n]", "nkm", parameters.tiling, parameters.pe.tile, word_count)
 
 
-def tiled(parameters: ExTensorConfiguration, microtiles: Mapping[str, int]) -> ExTensorConfiguration:
+def with_tile_shape(
+    parameters: ExTensorConfiguration, microtiles: Mapping[str, int]
+) -> ExTensorConfiguration:
     """Return the parameters with the tile shape, in microtiles, that their tiling chose for the operands."""
     return parameters.model_copy(update={"tile": Tile(**microtiles)})
 
@@ -245,7 +247,7 @@ def _choose_initial_shape(parameters: ExTensorConfiguration, a: CsrArray, b: Csr
 
 def _published_or_standard(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
     """Return the published shape for these matrices or ``STANDARD``, and the origin of the shape."""
-    tiling = published_shape(a, b)
+    tiling = find_published_shape(a, b)
     if tiling is None:
         return STANDARD, "that of most published runs"
     shape, matrix = tiling
@@ -266,7 +268,7 @@ def _halve_shape(shape: Shape) -> Shape:
     return (m, k, n // 2) if n >= k else (m, k // 2, n)
 
 
-def _tiles_by_k(tree: FiberTree, k_first: bool) -> dict[int, list[int]]:
+def _group_tiles_by_k(tree: FiberTree, k_first: bool) -> dict[int, list[int]]:
     """Return the coordinates of the tiles' other rank for each K2 coordinate.
 
     Args:
@@ -281,14 +283,14 @@ def _tiles_by_k(tree: FiberTree, k_first: bool) -> dict[int, list[int]]:
     return coordinates_by_k
 
 
-def matrix_tree(matrix: CsrArray, ranks: tuple[str, str]) -> FiberTree:
+def build_matrix_tree(matrix: CsrArray, ranks: tuple[str, str]) -> FiberTree:
     """Return a matrix as a tree of two ranks; the rows are the upper rank."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     shape = dict(zip(ranks, (int(size) for size in matrix.shape), strict=True))
     return FiberTree.from_coo(shape, [rows, matrix.indices], matrix.data)
 
 
-def _pattern(matrix: CsrArray) -> CsrArray:
+def _extract_pattern(matrix: CsrArray) -> CsrArray:
     """Return a matrix with all values replaced by 1, so that no element of a product cancels."""
     pattern = matrix.copy()
     pattern.data = np.ones(len(matrix.data), dtype=np.float32)

@@ -10,13 +10,13 @@ from fiberscope.accelerators.gamma.fetch_order import FetchOrder, count_rows_to_
 from fiberscope.accelerators.gamma.layout import A_POINTERS_BASE, NO_PARENT
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
+    ADDRESSES,
     BOUNDS,
     COUNTS,
     ENDS,
-    LINES,
     MISSING,
     NEEDS,
-    NONZEROS,
+    NONZERO_LINE_COUNTS,
     ROWS,
     SCALES,
     SOURCES,
@@ -55,8 +55,8 @@ def loaded(
     # For each number of leading lines, how many of them hold nonzeros: their addresses are below the pointers
     nonzeros = np.cumsum(np.asarray(fetch_order.addresses) < A_POINTERS_BASE)
     contents: Mapping[int, Sequence[int]] = {
-        LINES: list(fetch_order.addresses),
-        NONZEROS: [0, *nonzeros.tolist()],
+        ADDRESSES: list(fetch_order.addresses),
+        NONZERO_LINE_COUNTS: [0, *nonzeros.tolist()],
         TASKS: [_packed(layout, task) for task in _tasks(table, fetch_order, rows_per_line)],
         NEEDS: [_packed(needs, task) for task in _needs(table, fetch_order)],
         BOUNDS: [occupancy.largest_length(task) for task in range(table.count)],

@@ -27,8 +27,8 @@ from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
     PORT,
     UNFINISHED,
     WRITES,
-    Loads,
-    Tables,
+    LoadPort,
+    SchedulerTables,
 )
 from fiberscope.accelerators.gamma.writer_rtl import LENGTH
 from fiberscope.hw.fibers.tasks import END_OF_WORK
@@ -80,7 +80,7 @@ class _Completions:
     """
 
     def __init__(
-        self, parameters: SchedulerParameters, tables: Tables, loads: Loads, between: Streams
+        self, parameters: SchedulerParameters, tables: SchedulerTables, loads: LoadPort, between: Streams
     ) -> None:
         self.by_element = [
             _completion(parameters, tables, between.inputs[f"completions[{i}]"])
@@ -109,7 +109,7 @@ class _Completions:
         completed.next <<= self.count
 
 
-def _completion(parameters: SchedulerParameters, tables: Tables, end: InputStream) -> Completion:
+def _completion(parameters: SchedulerParameters, tables: SchedulerTables, end: InputStream) -> Completion:
     """Return the completion that a processing element announces; it is always accepted."""
     end.accept(pyrtl.Const(1, 1))
     task = end.fields["reference"][: index_bits(parameters.tasks)]
@@ -134,12 +134,12 @@ class _Scheduler:
 
     def __init__(self, parameters: SchedulerParameters, between: Streams) -> None:
         self.parameters, self.between = parameters, between
-        loads = Loads(between)
+        loads = LoadPort(between)
         replies = between.inputs["memory_replies"]
         replies.accept(pyrtl.Const(1, 1))
         slot = replies.fields["coordinate"][: index_bits(parameters.stream_lines)]
         self.lines = LinesOfA(parameters, replies, slot) if parameters.line_bits else None
-        self.tables = Tables(parameters, loads, self.lines)
+        self.tables = SchedulerTables(parameters, loads, self.lines)
         self.completions = _Completions(parameters, self.tables, loads, between)
         self.window = Window(parameters.stream_lines, parameters.stream.bit_length(), replies.valid, slot)
         self.waiting_merges = WaitingTasks(
@@ -147,10 +147,10 @@ class _Scheduler:
         )
         self.fibers = Fibers(parameters, self.tables, self.completions.by_element)
         self.next_task: Signal = pyrtl.Register(parameters.tasks.bit_length(), "next_task")
-        self.is_left = alias("is_left", self.next_task != self.tables.tasks)
+        self.is_left = alias("is_left", self.next_task != self.tables.task_count)
         self.leaf = {**self.tables.task(self.next_task), **self.tables.needs(self.next_task)}
         between.show(IN_FLIGHT, self.window.sent != self.window.arrived)
-        between.show(LEFT, self.completions.count != self.tables.tasks)
+        between.show(LEFT, self.completions.count != self.tables.task_count)
         self._hold()
 
     def _hold(self) -> None:
@@ -177,9 +177,12 @@ class _Scheduler:
         in_flight = alias("lines_in_flight", (window.sent - window.arrived)[: len(window.sent)])
         lines_in_use = in_flight + alias("lines_waiting", self._count_waiting_lines())
         requests_line = alias(
-            "asks", tables.run & (window.sent != tables.lines) & (lines_in_use < self.parameters.stream_lines)
+            "asks",
+            tables.has_begun
+            & (window.sent != tables.line_count)
+            & (lines_in_use < self.parameters.stream_lines),
         )
-        sends_request = alias("sends", requests_line | (tables.run & pointer_lines.has_word))
+        sends_request = alias("sends", requests_line | (tables.has_begun & pointer_lines.has_word))
         operation = pyrtl.select(requests_line, PORT.operation(READ), PORT.operation(WRITE))
         tag = PORT.tag(self.parameters.port, pyrtl.select(requests_line, window.next_slot, 0))
         line_address = tables.addresses[window.sent]
@@ -194,7 +197,10 @@ class _Scheduler:
 
     def _count_waiting_lines(self) -> Signal:
         """Return the number of arrived lines of nonzeros that the next task or a later one needs."""
-        arrived_lines, released_lines = self.tables.nonzeros[self.window.arrived], self.leaf["released_lines"]
+        arrived_lines, released_lines = (
+            self.tables.nonzero_line_counts[self.window.arrived],
+            self.leaf["released_lines"],
+        )
         waiting_lines = (arrived_lines - released_lines)[: len(arrived_lines)]
         # 0 if no task is left, or if no needed line has arrived
         return unless(~(self.is_left & (arrived_lines > released_lines)), waiting_lines)
@@ -267,7 +273,7 @@ class _Scheduler:
             operands: further fields of the task's token.
         """
         ended_count: Signal = pyrtl.Register(len(elements).bit_length(), "ended_elements")
-        all_done = self.tables.run & (self.completions.count == self.tables.tasks)
+        all_done = self.tables.has_begun & (self.completions.count == self.tables.task_count)
         sends_end = alias("ends", ~has_task & all_done & (ended_count != len(elements)))
         end = pyrtl.Const(END_OF_WORK, INDEX_BITS, signed=True)
         token = pyrtl.select(has_task, resized(task, INDEX_BITS), end)

@@ -16,7 +16,7 @@ from fiberscope.hw.streams.memory_rtl import Memory
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
-    from fiberscope.accelerators.gamma.scheduler_tables_rtl import Tables
+    from fiberscope.accelerators.gamma.scheduler_tables_rtl import SchedulerTables
 
 
 class _FreedSpace(NamedTuple):
@@ -93,7 +93,7 @@ class Fibers:
     """
 
     def __init__(
-        self, parameters: SchedulerParameters, tables: Tables, completions: Sequence[Completion]
+        self, parameters: SchedulerParameters, tables: SchedulerTables, completions: Sequence[Completion]
     ) -> None:
         self._parameters, self._tables = parameters, tables
         tasks, radix = parameters.tasks, parameters.radix
@@ -225,7 +225,7 @@ class _Inputs:
     """
 
     def __init__(
-        self, tables: Tables, task: Signal, word: dict[str, Signal], parameters: SchedulerParameters
+        self, tables: SchedulerTables, task: Signal, word: dict[str, Signal], parameters: SchedulerParameters
     ) -> None:
         self._count = word["count"]
         self._lanes = tables.inputs(task)

@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 # (COUNTS). Register 0 is the number of lines of the stream, and register 1 the number of tasks; loading
 # register 1 starts the run. In the memories of inputs, the low bits of an address are the number of the
 # input, and the bits above the number of the task.
-LINES, NONZEROS, TASKS, NEEDS, BOUNDS, SOURCES, ROWS, SCALES, MISSING, UNFINISHED, WRITES, ENDS, COUNTS = (
-    range(13)
-)
-TABLE_BITS = 4
-PORT = MemoryPort()
+ADDRESSES, NONZERO_LINE_COUNTS, TASKS, NEEDS, BOUNDS, SOURCES, ROWS = range(7)
+SCALES, MISSING, UNFINISHED, WRITES, ENDS, COUNTS = range(7, 13)
+TABLE_BITS = 4  # of the number of a destination
+PORT = MemoryPort()  # its address width is that of the lines of A
 
 
-class Loads:
-    """The port that fills all memories."""
+class LoadPort:
+    """The port that fills all memories; it accepts a word in every cycle."""
 
     def __init__(self, between: Streams) -> None:
         load = between.inputs[LOAD]
@@ -67,7 +66,7 @@ class Loads:
         return self.write_port(COUNTS)[0] & (self._address == register_number)
 
 
-class Tables:
+class SchedulerTables:
     """Memories with the stream of A and the tasks.
 
     Args:
@@ -76,34 +75,40 @@ class Tables:
         lines: the lines of A, if rows of B and scales arrive with them; otherwise None.
 
     Attributes:
-        lines: number of lines of the stream, 0 until it is loaded, shortly before the run.
-        tasks: number of tasks, 0 before the run.
-        run: 1 once the run has begun.
+        addresses: address of each line of the stream.
+        bounds: upper bound of the length of each task's result.
+        nonzero_line_counts: for each number of leading lines of the stream, from 0 on, how many of the lines
+            hold nonzeros.
+        line_count: number of lines of the stream, 0 until it is loaded, shortly before the run.
+        task_count: number of tasks, 0 before the run.
+        has_begun: 1 once the run has begun.
     """
 
-    def __init__(self, parameters: SchedulerParameters, loads: Loads, lines: LinesOfA | None) -> None:
+    def __init__(self, parameters: SchedulerParameters, loads: LoadPort, lines: LinesOfA | None) -> None:
         count, tasks, elements = parameters.stream.bit_length(), parameters.tasks, parameters.elements
         self._layout, self._need_layout = parameters.layout, parameters.needs
+        # One read for each completion in a cycle, for the next task in order and for the dispatched task;
+        # only the first two kinds read ``needs``
         self._tasks = loads.memory("tasks", TASKS, tasks, sum(self._layout.values()), elements + 2)
         self._needs = loads.memory("needs", NEEDS, tasks, sum(self._need_layout.values()), elements + 1)
         self.bounds = loads.memory("bounds", BOUNDS, parameters.tasks, parameters.length_bits, 2)
         self._sources = loads.inputs("sources", SOURCES, parameters, INDEX_BITS)
-        self._lines = lines
+        self._lines_of_a = lines
         if lines is None:
             self._rows = loads.inputs("rows", ROWS, parameters, INDEX_BITS)
             self._scales = loads.inputs("scales", SCALES, parameters, parameters.value_field.width)
-        self.addresses = loads.memory("addresses", LINES, parameters.stream, PORT.address_bits)
-        self.nonzeros = loads.memory("nonzeros", NONZEROS, parameters.stream + 1, count)
-        self.lines = loads.count("line_count", 0, count)
-        self.tasks = loads.count("task_count", 1, parameters.tasks.bit_length())
-        self.run: Signal = pyrtl.Register(1, "run")
-        self.run.next <<= self.run | loads.is_count_loaded(1)
+        self.addresses = loads.memory("addresses", ADDRESSES, parameters.stream, PORT.address_bits)
+        self.nonzero_line_counts = loads.memory("nonzeros", NONZERO_LINE_COUNTS, parameters.stream + 1, count)
+        self.line_count = loads.count("line_count", 0, count)
+        self.task_count = loads.count("task_count", 1, parameters.tasks.bit_length())
+        self.has_begun: Signal = pyrtl.Register(1, "run")
+        self.has_begun.next <<= self.has_begun | loads.is_count_loaded(1)
 
     def inputs(self, task: Signal) -> list[tuple[Signal, Signal, Signal]]:
         """Return the source of each input of a task, and the row of B and the scale of a nonzero of A."""
         sources = [memory[task] for memory in self._sources]
-        if self._lines is not None:
-            return [(source, *self._lines.nonzero(source)) for source in sources]
+        if self._lines_of_a is not None:
+            return [(source, *self._lines_of_a.nonzero(source)) for source in sources]
         row_scales = zip(self._rows, self._scales, strict=True)
         return [
             (source, rows[task], scales[task])

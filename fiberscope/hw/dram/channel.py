@@ -104,10 +104,10 @@ class DramChannel(Deferring):
         self._requests_per_cycle = specification.requests_per_cycle
         self._read_queue = specification.read_queue
         self._write_queue = specification.write_queue
-        self._interleave = specification.interleave_bytes
-        self._stride = specification.interleave_bytes * specification.channels
+        self._interleave_bytes = specification.interleave_bytes
+        self._stride_bytes = specification.interleave_bytes * specification.channels
         self._decoder = Decoder(specification.map, device.organisation)
-        self._returns = _returns(specification)
+        self._returns = _build_returns(specification)
         self._controller = Controller(specification, self._returns)
         self._next_step = 0  # next cycle in which the controller may issue a command
         if log:
@@ -169,15 +169,15 @@ class DramChannel(Deferring):
             return self.idle()
         # A channel that may defer sleeps through its own commands, unless a request waits for a free entry
         # or replies are blocked
-        has_effect = is_blocked or not (waiting and self.defers) or self.requests.can_pop()
-        if has_more_requests or (issued and has_effect):
+        must_wake = is_blocked or not (waiting and self.defers) or self.requests.can_pop()
+        if has_more_requests or (issued and must_wake):
             return self.busy(now + 1)
         if is_blocked:
             self.wait_output(self.replies)
             return self._next_step if waiting and self._next_step < MAX_TIME else NEVER
-        return self.busy(min(self._noticed_from(waiting), self._returns.due()))
+        return self.busy(min(self._first_effect_cycle(waiting), self._returns.due()))
 
-    def _noticed_from(self, waiting: int) -> int:  # C: noexcept, inline
+    def _first_effect_cycle(self, waiting: int) -> int:  # C: noexcept, inline
         """Return the first cycle in which a future command can have an effect outside the channel.
 
         A read has its effect with the reply. Writes, at most one a cycle, have it when none is left. If a
@@ -199,7 +199,7 @@ class DramChannel(Deferring):
         for _ in range(self._requests_per_cycle):
             if not self.requests.can_pop():
                 return False
-            if not self._accept(now):
+            if not self._try_accept(now):
                 return False
             if self.on_request is not None:
                 requests = self.requests
@@ -208,22 +208,22 @@ class DramChannel(Deferring):
             self._next_step = now
         return self.requests.can_pop()
 
-    def _accept(self, now: int) -> bool:
+    def _try_accept(self, now: int) -> bool:
         """Enqueue the first request; return whether enough queue entries were free."""
         operation = self.requests.control()
         address = self.requests.reference()
         tensor = address >> TENSOR_SHIFT
         if tensor < 0 or tensor >= TENSORS:
             self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
-        first_line = self._local(address) >> self._burst_shift
-        self._measure(operation)
+        first_burst = self._channel_address(address) >> self._burst_shift
+        self._set_request_size(operation)
         if operation in (READ, READ_BURST):
-            return self._take_read(first_line, address, tensor, now)
+            return self._take_read(first_burst, address, tensor, now)
         if operation not in (WRITE, WRITE_THROUGH, WRITE_BURST):
             self._refuse(f"{operation_name(operation)} is no operation of memory")
-        return self._take_write(first_line, tensor, now)
+        return self._take_write(first_burst, tensor, now)
 
-    def _measure(self, operation: int) -> None:  # C: noexcept
+    def _set_request_size(self, operation: int) -> None:  # C: noexcept
         """Set the number of bursts and bytes of the first request."""
         if operation in (READ_BURST, WRITE_BURST):
             self._requested_bursts, self._requested_bytes = 1, self._burst_bytes
@@ -233,52 +233,53 @@ class DramChannel(Deferring):
     def _refuse(self, fault: str) -> None:  # C: fault=str
         raise SimulationError(f"{self.name}: {fault}")
 
-    def _local(self, address: int) -> int:  # C: noexcept
+    def _channel_address(self, address: int) -> int:  # C: noexcept
         """Return the address within the channel, without the part that selects the channel."""
-        return address // self._stride * self._interleave + address % self._interleave
+        return address // self._stride_bytes * self._interleave_bytes + address % self._interleave_bytes
 
-    def _new_lines(self, first_line: int) -> int:  # C: noexcept
+    def _count_unqueued_bursts(self, first_burst: int) -> int:  # C: noexcept
         """Return the number of bursts of a request that are not in the write queue."""
         queues = self._controller.queues
         if queues.counts[WRITES] == 0:
             return self._requested_bursts
         count = 0
-        for line in range(first_line, first_line + self._requested_bursts):
-            if not queues.will_write(line):
+        for burst in range(first_burst, first_burst + self._requested_bursts):
+            if not queues.will_write(burst):
                 count += 1
         return count
 
-    def _take_read(self, first_line: int, address: int, tensor: int, now: int) -> bool:
+    def _take_read(self, first_burst: int, address: int, tensor: int, now: int) -> bool:
         """Enqueue the bursts of a read, and forward those that wait as writes; return whether all fit."""
-        new_lines = self._new_lines(first_line)
+        unqueued_bursts = self._count_unqueued_bursts(first_burst)
         free_entries = self._read_queue - self._controller.queues.counts[READS]
-        forwarded = self._requested_bursts - new_lines
-        if new_lines > free_entries or forwarded > self._returns.capacity - self._returns.count:
+        forwarded = self._requested_bursts - unqueued_bursts
+        if unqueued_bursts > free_entries or forwarded > self._returns.capacity - self._returns.count:
             return False
         request = self._returns.open_request(self.requests.coordinate(), address, self._requested_bursts, now)
-        for line in range(first_line, first_line + self._requested_bursts):
-            if new_lines < self._requested_bursts and self._controller.queues.will_write(line):
+        for burst in range(first_burst, first_burst + self._requested_bursts):
+            if unqueued_bursts < self._requested_bursts and self._controller.queues.will_write(burst):
                 self._returns.append(request, now)
             else:
-                self._decoder.decode(line << self._burst_shift)
+                self._decoder.decode(burst << self._burst_shift)
                 decoder = self._decoder
-                self._controller.enqueue(READS, decoder.bank, decoder.row, line, request, now)
+                self._controller.enqueue(READS, decoder.bank, decoder.row, burst, request, now)
         self._forwarded += forwarded
         self._reads += 1
         self._read_bytes[tensor] += self._requested_bytes
         return True
 
-    def _take_write(self, first_line: int, tensor: int, now: int) -> bool:
+    def _take_write(self, first_burst: int, tensor: int, now: int) -> bool:
         """Enqueue the bursts of a write that are not in the write queue; return whether all had space."""
-        new_lines = self._new_lines(first_line)
+        unqueued_bursts = self._count_unqueued_bursts(first_burst)
         queues = self._controller.queues
-        if new_lines > self._write_queue - queues.counts[WRITES]:
+        if unqueued_bursts > self._write_queue - queues.counts[WRITES]:
             return False
-        for line in range(first_line, first_line + self._requested_bursts):
-            if new_lines == self._requested_bursts or not queues.will_write(line):
-                self._decoder.decode(line << self._burst_shift)
-                self._controller.enqueue(WRITES, self._decoder.bank, self._decoder.row, line, 0, now)
-        self._coalesced += self._requested_bursts - new_lines
+        for burst in range(first_burst, first_burst + self._requested_bursts):
+            if unqueued_bursts == self._requested_bursts or not queues.will_write(burst):
+                self._decoder.decode(burst << self._burst_shift)
+                # A write has no entry in ``Returns``, so that its request number has no meaning
+                self._controller.enqueue(WRITES, self._decoder.bank, self._decoder.row, burst, 0, now)
+        self._coalesced += self._requested_bursts - unqueued_bursts
         self._writes += 1
         self._write_bytes[tensor] += self._requested_bytes
         return True
@@ -364,6 +365,7 @@ class DramChannel(Deferring):
         controller = self._controller
         device = controller.device
         counts = controller.queues.counts
+        # Positions are those of ``SIGNALS``
         values[0], values[1], values[2] = counts[READS], counts[WRITES], counts[OPENED]
         values[3] = self._returns.count
         values[4] = controller.mode
@@ -373,7 +375,7 @@ class DramChannel(Deferring):
         values[11] = device.open_row[device.column_bank]
 
 
-def _returns(specification: DramSpecification) -> Returns:
+def _build_returns(specification: DramSpecification) -> Returns:
     """Return a queue that holds all bursts in flight, so that it fills only while replies are blocked."""
     timing = specification.device.timing
     latency = timing.cl + timing.burst

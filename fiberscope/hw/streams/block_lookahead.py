@@ -33,21 +33,21 @@ class AheadKernel(Kernel):
         """Check the machine, and determine whether its blocks can run ahead."""
         super().build()
         blocks = [component for component in self.components if isinstance(component, StreamBlock)]
-        bounded = any(channel.bounded for channel in self.channels())
-        if len(blocks) == len(self.components) and not bounded:
-            self.processes = _in_order(blocks, self.wiring.connections)
+        has_bounded_channel = any(channel.bounded for channel in self.channels())
+        if len(blocks) == len(self.components) and not has_bounded_channel:
+            self.processes = _sort_processes(blocks, self.wiring.connections)
 
     def _advance(self, until: int, steps: int) -> int:
         """Run at most this many time steps; return the reason for which the run paused or ended."""
         if self.tracer is not None:
-            self._fall_in()
+            self._return_to_lockstep()
         if not self.processes:
             return Kernel._advance(self, until, steps)
         if self._stop or self._interrupted:
             return STOPPED if self._stop else INTERRUPTED
         # Before the first cycle, each block gets a clock of its own
         if self.time < 0:
-            self._attach(separate=True)
+            self._attach(on_own_clocks=True)
         start, self._limit = self.time, -1
         self._run_ahead(min(until, start + 1 + steps))
         if self.time - start == steps:
@@ -56,7 +56,7 @@ class AheadKernel(Kernel):
         due = min([process.due() for process in self.processes])
         if due >= until:
             return LIMIT if due < MAX_TIME else DRAINED
-        self._take_over(start + steps)  # the last of these cycles had no tick
+        self._adopt_progress(start + steps)  # the last of these cycles had no tick
         return SLICE_END
 
     def _run_ahead(self, until: int) -> None:
@@ -65,25 +65,28 @@ class AheadKernel(Kernel):
         After an exception, blocks that ran before the failed block can be up to ``AHEAD`` cycles further.
         """
         failed: LogicalProcess | None = None
-        end = self.time + 1
-        while end < until and failed is None:
-            end = min(until, end + AHEAD)
+        end_cycle = self.time + 1
+        while end_cycle < until and failed is None:
+            end_cycle = min(until, end_cycle + AHEAD)
             for index in range(len(self.processes)):
                 process: LogicalProcess = self.processes[index]
                 # In the cycle of the exception, the blocks that tick before the failed block still run
-                is_earlier = failed is not None and process.block._index < failed.block._index
+                ticks_before_failed = failed is not None and process.block._index < failed.block._index
                 try:
-                    process.run(end + is_earlier)
+                    process.run(end_cycle + ticks_before_failed)
                 except Exception as fault:
-                    # A later process can fail in an earlier cycle; then its exception is the first
-                    process.fault, failed, end = fault, process, process.last_cycle
-        self._take_over(max([process.last_cycle for process in self.processes]) if failed is None else end)
+                    # A later process can fail in an earlier cycle; then its exception is the first. The cycle
+                    # of the failure becomes the end for all processes after it
+                    process.fault, failed, end_cycle = fault, process, process.last_cycle
+        self._adopt_progress(
+            max([process.last_cycle for process in self.processes]) if failed is None else end_cycle
+        )
         if failed is not None and failed.fault is not None:
             self._state_before = failed.state_before
             self._end_at(failed.fault, failed.block)
             raise failed.fault
 
-    def _take_over(self, time: int) -> None:
+    def _adopt_progress(self, time: int) -> None:
         """Set the kernel's time and counters to those of the blocks."""
         self.steps += time - self.time
         self.time = time
@@ -91,28 +94,29 @@ class AheadKernel(Kernel):
         self._worked = max([process.worked for process in self.processes])
         self.ticks = sum([process.ticks for process in self.processes])
 
-    def _fall_in(self) -> None:
+    def _return_to_lockstep(self) -> None:
         """Return to running all blocks in step."""
         if self.time >= 0 and self.processes:
-            self._attach(separate=False)
+            self._attach(on_own_clocks=False)
             # The clock of the kernel does not know the alarms of the processes, so that it wakes all blocks
             self._wake_all(self.clocks[0], self.time + 1)
         self.processes = []
 
-    def _attach(self, separate: bool) -> None:
+    def _attach(self, on_own_clocks: bool) -> None:
         """Attach the channels to the separate clocks of the blocks, or to the clock of the kernel."""
         clocks = {
-            process.block.name: process.clock if separate else self.clocks[0] for process in self.processes
+            process.block.name: process.clock if on_own_clocks else self.clocks[0]
+            for process in self.processes
         }
         for link in self.wiring.connections:
             writer, reader = link.producer.component, link.consumer.component
             channel = inline.channel(link.channel)
             channel.attach(clocks[writer.name], writer._index, clocks[reader.name], reader._index)
-            # The channels have no bound, so that a second call, from ``_fall_in``, changes nothing
+            # The channels have no bound, so that a second call, from ``_return_to_lockstep``, changes nothing
             channel.let_reader_ahead()
 
 
-def _in_order(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> list[LogicalProcess]:
+def _sort_processes(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> list[LogicalProcess]:
     """Return the processes of all blocks, producers before consumers; an empty list if there is feedback."""
     processes = {block.name: LogicalProcess(block) for block in blocks}
     producers: dict[str, list[str]] = {name: [] for name in processes}

@@ -20,7 +20,7 @@ from fiberscope.sim.wiring import Link
 
 # The block before a merger, the merger, and the block after it.
 Merge: TypeAlias = tuple[FiberWays, Component, MergedPoints]
-Links: TypeAlias = Mapping[str, Sequence[Link]]  # links by the name of a component
+LinksByComponent: TypeAlias = Mapping[str, Sequence[Link]]  # links by the name of a component
 
 
 def add_lookaheads(
@@ -44,30 +44,37 @@ def add_lookaheads(
     for link in kernel.wiring.connections:
         incoming[link.consumer.component.name].append(link)
         outgoing[link.producer.component.name].append(link)
-    for ways, merger, points in merges:
+    for feeder, merger, follower in merges:
         assert isinstance(merger, HighRadixMerger)
-        blocks = _downstream_blocks(points, incoming, outgoing)
-        kernel.add_lookahead(FiberWayLookahead(ways, merger, blocks, _links(blocks, incoming, outgoing)))
-    for pairs in intersectors:
-        if pairs._clock is kernel.clocks[0] and all(map(_may_cross, outgoing[pairs.name])):
-            blocks = _downstream_blocks(pairs, incoming, outgoing, CLASSES)
-            links = _links(blocks, incoming, outgoing)
+        blocks = _downstream_blocks(follower, incoming, outgoing)
+        kernel.add_lookahead(
+            FiberWayLookahead(feeder, merger, blocks, _collect_links(blocks, incoming, outgoing))
+        )
+    for intersector in intersectors:
+        if intersector._clock is kernel.clocks[0] and all(map(_ends_may_diverge, outgoing[intersector.name])):
+            blocks = _downstream_blocks(intersector, incoming, outgoing, CLASSES)
+            links = _collect_links(blocks, incoming, outgoing)
             if can_fuse(blocks, links):
                 kernel.add_lookahead(PairsLookahead(blocks, links))
 
 
-def _links(blocks: Sequence[StreamBlock], incoming: Links, outgoing: Links) -> list[Link]:
+def _collect_links(
+    blocks: Sequence[StreamBlock], incoming: LinksByComponent, outgoing: LinksByComponent
+) -> list[Link]:
     """Return the links into and out of blocks, without duplicates."""
     return list({link: None for block in blocks for link in (*incoming[block.name], *outgoing[block.name])})
 
 
-def _may_cross(link: Link) -> bool:
+def _ends_may_diverge(link: Link) -> bool:
     """Return whether one end of a link may run ahead: its ends share a clock or its channel has no bound."""
     return link.producer.component._clock is link.consumer.component._clock or not link.channel.bounded
 
 
 def _downstream_blocks(
-    first: StreamBlock, incoming: Links, outgoing: Links, classes: Container[type] | None = None
+    first: StreamBlock,
+    incoming: LinksByComponent,
+    outgoing: LinksByComponent,
+    classes: Container[type] | None = None,
 ) -> list[StreamBlock]:
     """Return a block and the blocks of its clock that receive streams from no block outside the result.
 
@@ -87,7 +94,7 @@ def _downstream_blocks(
             if (
                 has_all_inputs
                 and reader._clock is first._clock
-                and all(map(_may_cross, outgoing[reader.name]))
+                and all(map(_ends_may_diverge, outgoing[reader.name]))
             ):
                 blocks.append(reader)
                 names.add(reader.name)

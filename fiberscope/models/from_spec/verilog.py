@@ -38,7 +38,7 @@ class InstanceVerilog:
     cycles: int
 
 
-def instance_verilog(
+def export_instance(
     machine: MappedMachine, level: str, module: str, value_bits: int, points: int, stage: str = ""
 ) -> InstanceVerilog:
     """Run a machine, and return a level's first instance as a module whose memories fit its data.
@@ -55,57 +55,58 @@ def instance_verilog(
         InputError: there is no such level or stage, the instance has lanes, a block has no RTL twin, or a
             value does not fit ``value_bits``.
     """
-    leaf = _leaf_of(machine, level, stage)
-    instance = f"{machine.NAME}.{leaf.name}".removesuffix(".")  # the name ends with a dot
-    blocks = {strip_machine(block, instance): block for block in _blocks_of(machine, instance)}
-    nodes = {strip_machine(leaf.blocks[name], instance): node for name, node in leaf.nodes.items()}
-    inside = {id(block) for block in blocks.values()}
+    instance = _find_instance_blocks(machine, level, stage)
+    prefix = f"{machine.NAME}.{instance.name}".removesuffix(".")  # ``InstanceBlocks.name`` ends with a dot
+    blocks = {strip_machine(block, prefix): block for block in _iterate_blocks(machine, prefix)}
+    nodes = {strip_machine(instance.blocks[name], prefix): node for name, node in instance.nodes.items()}
+    block_ids = {id(block) for block in blocks.values()}
     links = [
         link
         for link in machine.kernel.wiring.connections
-        if inside & {id(link.producer.component), id(link.consumer.component)}
+        if block_ids & {id(link.producer.component), id(link.consumer.component)}
     ]
-    sizes = Sizes(payload_bits(leaf.nodes.values(), leaf.blocks), value_bits, points, machine.value_type)
+    bits = payload_bits(instance.nodes.values(), instance.blocks)
+    sizes = Sizes(bits, value_bits, points, machine.value_type)
     hardware = Hardware(module, blocks, nodes, links, sizes)
     hardware.verilog()  # raises errors before a long run
-    links_to = {_end_name(link.consumer, instance): link for link in links}
-    channels = {name: link.channel for name, link in links_to.items()}
+    links_by_consumer = {_port_name(link.consumer, prefix): link for link in links}
+    channels = {name: link.channel for name, link in links_by_consumer.items()}
     popped, pushed = record_transcripts(machine.kernel, channels)
-    payloads = [token[2] for tokens in pushed.values() for token in tokens]
+    payloads = [payload for tokens in pushed.values() for _cycle, _kind, payload, _value in tokens]
     # coordinates of outer loops may be wider than those of the instance
     widest = max(sizes.payload, max(payloads, default=0).bit_length())
     verilog = replace(hardware, sizes=replace(sizes, payload=widest)).verilog()
     offers = {
         exported(end): [
-            (cycle + links_to[end].channel.latency, Token(kind, payload, 0, value))
+            (cycle + links_by_consumer[end].channel.latency, Token(kind, payload, 0, value))
             for cycle, kind, payload, value in pushed[end]
         ]
         for end in verilog.entries
     }
-    ends_by_source = {_end_name(link.producer, instance): end for end, link in links_to.items()}
-    consumers = {end: id(link.consumer.component) for end, link in links_to.items()}
-    expected = {end: popped[end] for end, consumer in consumers.items() if consumer in inside}
-    expected |= {end: pushed[ends_by_source[end]] for end in verilog.exits}
+    ends_by_producer = {_port_name(link.producer, prefix): end for end, link in links_by_consumer.items()}
+    consumers = {end: id(link.consumer.component) for end, link in links_by_consumer.items()}
+    expected = {end: popped[end] for end, consumer in consumers.items() if consumer in block_ids}
+    expected |= {end: pushed[ends_by_producer[end]] for end in verilog.exits}
     return InstanceVerilog(verilog, offers, expected, machine.kernel.cycle)
 
 
-def _end_name(end: End, instance: str) -> str:
+def _port_name(end: End, instance: str) -> str:
     """Return the name of a block's port in the module."""
     return f"{strip_machine(end.component, instance)}.{end.label}"
 
 
-def _leaf_of(machine: MappedMachine, level: str, stage: str) -> InstanceBlocks:
+def _find_instance_blocks(machine: MappedMachine, level: str, stage: str) -> InstanceBlocks:
     """Return the blocks of the first instance of a level, in a stage if ``stage`` is not empty.
 
     Raises:
         InputError: there is no such stage, no tasks are dispatched to the level, or the level has lanes.
     """
-    stages = [(built.stage.einsums[-1].name, built) for built in machine.stages]
-    matching = [built for name, built in stages if stage in ("", name, name.partition(MARK)[0])]
+    stages = [(built_stage.stage.einsums[-1].name, built_stage) for built_stage in machine.stages]
+    matching = [built_stage for name, built_stage in stages if stage in ("", name, name.partition(MARK)[0])]
     if not matching:
         raise InputError(f"there is no stage {stage}; {nearest(stage, dict(stages))}")
     # Of several stages at a level, the first counts
-    stages_by_level = {built.stage.level: built for built in reversed(matching)}
+    stages_by_level = {built_stage.stage.level: built_stage for built_stage in reversed(matching)}
     if level.lower() not in stages_by_level:
         raise InputError(f"no tasks are dispatched to {level}; {nearest(level, stages_by_level)}")
     first = stages_by_level[level.lower()]
@@ -117,7 +118,7 @@ def _leaf_of(machine: MappedMachine, level: str, stage: str) -> InstanceBlocks:
     return first.leaves[0]
 
 
-def _blocks_of(machine: MappedMachine, instance: str) -> Iterator[Component]:
+def _iterate_blocks(machine: MappedMachine, instance: str) -> Iterator[Component]:
     """Yield the components of an instance that become hardware: all but those that detect ends of tasks."""
     for component in machine.kernel.components:
         if component.name.startswith(f"{instance}.") and not isinstance(component, TaskEnd):

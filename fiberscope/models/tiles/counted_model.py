@@ -24,7 +24,7 @@ from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.output import stationary_indices
 from fiberscope.models.tiles.overlaps import Numbers, with_last
-from fiberscope.models.tiles.probability import Known, corrs
+from fiberscope.models.tiles.probability import StatisticsByName, corrs
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
@@ -65,7 +65,11 @@ class CountedModel:
     """
 
     def __init__(
-        self, kernel: Kernel, tensors: Mapping[str, SparseTensor], statistics: Known, options: Options
+        self,
+        kernel: Kernel,
+        tensors: Mapping[str, SparseTensor],
+        statistics: StatisticsByName,
+        options: Options,
     ) -> None:
         if not _is_matrix_product(kernel):
             raise InputError(f"model counted is for a product of two matrices, not {kernel}; take joint")

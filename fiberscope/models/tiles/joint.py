@@ -19,7 +19,7 @@ from fiberscope.models.tiles.measure import Points, join, level_counts
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.output import expected_size
 from fiberscope.models.tiles.predict import predict
-from fiberscope.models.tiles.probability import Known
+from fiberscope.models.tiles.probability import StatisticsByName
 from fiberscope.models.tiles.statistics import MIN_SAMPLED_TILES
 from fiberscope.models.tiles.walk import walk
 from fiberscope.workloads.canonical import Integers
@@ -47,7 +47,7 @@ class Joint:
         self,
         kernel: Kernel,
         tensors: Mapping[str, SparseTensor],
-        statistics: Known,
+        statistics: StatisticsByName,
         base: Shape,
         options: Options,
     ) -> None:

@@ -12,12 +12,17 @@ from fiberscope.models.tiles.base import Shape
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.overlaps import Numbers
-from fiberscope.models.tiles.probability import Known, corrs_sum, nonzero, union
+from fiberscope.models.tiles.probability import (
+    StatisticsByName,
+    corrs_sum,
+    nonzero_probability,
+    union_probability,
+)
 from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 from fiberscope.workloads.tiles.metrics import METRICS
 
 
-def expected_nonzeros(kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> float:
+def expected_nonzeros(kernel: Kernel, statistics: StatisticsByName, shape: Shape, options: Options) -> float:
     """Return the expected nonzeros of one visit's partial result, at most the positions of its tile.
 
     A visit is one write of a partial result. The estimate is of the products of one iteration, even if the
@@ -64,7 +69,7 @@ def stationary_indices(kernel: Kernel, options: Options) -> tuple[str, ...]:
 class _Estimate:
     """The density of a partial result, from the mean densities of its operands' tiles, or by position."""
 
-    def __init__(self, kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> None:
+    def __init__(self, kernel: Kernel, statistics: StatisticsByName, shape: Shape, options: Options) -> None:
         self._kernel, self._statistics, self._shape, self._options = kernel, statistics, shape, options
 
     def density(self) -> float:
@@ -78,8 +83,8 @@ class _Estimate:
         """Return the density of a term from the mean densities of its tensors, at most 1."""
         union_rule = self._options.union
         if _is_sum(term):
-            return union((self._mean_density(operand) for operand in term.operands), union_rule)
-        product = nonzero(term, lambda name: self._statistics[name].pr, union_rule)
+            return union_probability((self._mean_density(operand) for operand in term.operands), union_rule)
+        product = nonzero_probability(term, lambda name: self._statistics[name].pr, union_rule)
         # expected products at a position, over the mean number of products at a position with any
         extent = math.prod(self._shape[index] for index in self._summed(term))
         return min(1.0, product * extent / self._overlap(term))
@@ -151,7 +156,7 @@ def _is_sum(term: Expression) -> TypeGuard[Operation]:
 
 
 def _union(shares: Sequence[Numbers], union_rule: str) -> Numbers:
-    """Return the union of shares by position, as ``probability.union``; an axis of length 1 broadcasts."""
+    """Return the union of shares by position, see ``union_probability``; an axis of length 1 broadcasts."""
     if union_rule == "exact":
         return 1.0 - math.prod((1.0 - share for share in shares), start=np.ones(()))
     return np.minimum(1.0, sum(shares, start=np.zeros(())))

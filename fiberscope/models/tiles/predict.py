@@ -16,10 +16,18 @@ from fiberscope.models.tiles.base import Prediction, Shape
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import DEFAULTS, Options
 from fiberscope.models.tiles.output import expected_nonzeros, expected_size, stationary_indices
-from fiberscope.models.tiles.probability import Known, nonzero, partial_sum, share_beside, tile_corrs
+from fiberscope.models.tiles.probability import (
+    StatisticsByName,
+    nonzero_probability,
+    partial_sum,
+    partner_probability,
+    tile_corrs,
+)
 
 
-def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = DEFAULTS) -> Prediction:
+def predict(
+    kernel: Kernel, statistics: StatisticsByName, shape: Shape, options: Options = DEFAULTS
+) -> Prediction:
     """Return the expected traffic of a shape of tiles.
 
     Args:
@@ -46,7 +54,7 @@ def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = 
     return Prediction(inputs, repeats, passes * visits * size, visits, nonzeros)
 
 
-def extents_of(kernel: Kernel, statistics: Known) -> dict[str, int]:
+def extents_of(kernel: Kernel, statistics: StatisticsByName) -> dict[str, int]:
     """Return the extent of every index in loop order."""
     extents = {
         index: extent
@@ -56,7 +64,7 @@ def extents_of(kernel: Kernel, statistics: Known) -> dict[str, int]:
     return {index: extents[index] for index in kernel.order}
 
 
-def iterations_of(kernel: Kernel, statistics: Known, shape: Shape) -> int:
+def iterations_of(kernel: Kernel, statistics: StatisticsByName, shape: Shape) -> int:
     """Return the number of iterations of the outer loops, with empty iterations.
 
     Args:
@@ -68,19 +76,21 @@ def iterations_of(kernel: Kernel, statistics: Known, shape: Shape) -> int:
 
 
 def _single_load_traffic(
-    kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str, options: Options
+    kernel: Kernel, statistics: StatisticsByName, blocks: Mapping[str, float], name: str, options: Options
 ) -> float:
     """Return the traffic of a tensor if every needed tile is loaded once."""
     operand, depth = statistics[name], kernel.depth(name)
     bound = kernel.order[: depth + 1]
     tiles = operand.p_tile * math.prod(blocks[index] for index in operand.indices)
-    needed = share_beside(kernel.expression, name, bound, statistics, options.union)
+    needed = partner_probability(kernel.expression, name, bound, statistics, options.union)
     if options.loads == "common":
         needed *= _share_in_common(kernel, statistics, blocks, name)
     return operand.size_tile * tiles * needed
 
 
-def _share_in_common(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str) -> float:
+def _share_in_common(
+    kernel: Kernel, statistics: StatisticsByName, blocks: Mapping[str, float], name: str
+) -> float:
     """Return the probability that the operands have tiles at a common coordinate of each inner index.
 
     Inner indices are those of the loops inside of the tensor's last loop. An index of a single operand does
@@ -95,7 +105,9 @@ def _share_in_common(kernel: Kernel, statistics: Known, blocks: Mapping[str, flo
     return share
 
 
-def _repeats(kernel: Kernel, statistics: Known, shape: Shape, name: str, options: Options) -> float:
+def _repeats(
+    kernel: Kernel, statistics: StatisticsByName, shape: Shape, name: str, options: Options
+) -> float:
     """Return how often each tile of a tensor is read.
 
     This is the number of iterations of the loops over other indices outside of the tensor's last loop.
@@ -104,7 +116,9 @@ def _repeats(kernel: Kernel, statistics: Known, shape: Shape, name: str, options
     return math.prod(_iterations(kernel, statistics, shape, index, options) for index in outer_indices)
 
 
-def _iterations(kernel: Kernel, statistics: Known, shape: Shape, index: str, options: Options) -> float:
+def _iterations(
+    kernel: Kernel, statistics: StatisticsByName, shape: Shape, index: str, options: Options
+) -> float:
     """Return E|y'|, the expected iterations of an outer loop.
 
     A tile longer than the base tile saves iterations only as far as neighbours of base tiles are nonempty.
@@ -117,9 +131,11 @@ def _iterations(kernel: Kernel, statistics: Known, shape: Shape, index: str, opt
     return extent / base / partial_sum(tile_corrs(carrier, index, options.tilecorrs), shape[index] / base)
 
 
-def _visits(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], options: Options) -> float:
+def _visits(
+    kernel: Kernel, statistics: StatisticsByName, blocks: Mapping[str, float], options: Options
+) -> float:
     """Return the number of writes of partial results."""
-    share = nonzero(kernel.expression, lambda name: statistics[name].p_tile, options.union)
+    share = nonzero_probability(kernel.expression, lambda name: statistics[name].p_tile, options.union)
     stationary = stationary_indices(kernel, options)
     positions = math.prod(size for index, size in blocks.items() if index not in stationary)
     if not stationary:

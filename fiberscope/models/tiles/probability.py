@@ -19,8 +19,8 @@ from fiberscope.models.tiles.overlaps import Numbers
 from fiberscope.models.tiles.statistics import Statistics
 from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 
-Known: TypeAlias = Mapping[str, Statistics]  # statistics of each operand, by name
-Union: TypeAlias = Literal["sum", "exact"]
+StatisticsByName: TypeAlias = Mapping[str, Statistics]  # statistics of each operand, by name
+UnionRule: TypeAlias = Literal["sum", "exact"]
 
 
 def corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
@@ -40,6 +40,7 @@ def tile_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
 
     Args:
         statistics: statistics of a tensor.
+        index: an index of the tensor.
         reading: ``slice``, ``pooled``, or ``unbiased`` for ``slice`` without the effect of the grid's edge.
     """
     by_reading = statistics.tile_corrs[index]
@@ -51,23 +52,23 @@ def corrs_sum(statistics: Statistics, index: str, extent: int, reading: str) -> 
     return float(corrs(statistics, index, reading)[:extent].sum())
 
 
-def partial_sum(terms: Numbers, number: float) -> float:
-    """Return the sum of the first ``number`` terms; a fraction counts the next term in part.
+def partial_sum(terms: Numbers, term_count: float) -> float:
+    """Return the sum of the first ``term_count`` terms; a fraction counts the next term in part.
 
     Terms beyond the last one count as 0.
     """
-    full_terms = math.floor(number)
+    full_terms = math.floor(term_count)
     next_term = float(terms[full_terms]) if full_terms < len(terms) else 0.0
-    return float(terms[:full_terms].sum()) + (number - full_terms) * next_term
+    return float(terms[:full_terms].sum()) + (term_count - full_terms) * next_term
 
 
 def _remove_edge_bias(terms: Numbers) -> Numbers:
     """Weight each distance s by n / (n - s), as only n - s of n positions have a partner within the edge."""
-    number = len(terms)
-    return terms * number / (number - np.arange(number))
+    distance_count = len(terms)
+    return terms * distance_count / (distance_count - np.arange(distance_count))
 
 
-def union(probabilities: Iterable[float], union_rule: Union) -> float:
+def union_probability(probabilities: Iterable[float], union_rule: UnionRule) -> float:
     """Return the probability of a union: the sum, at most 1, or with ``exact`` of independent events.
 
     A union of no events has the probability 0.
@@ -77,24 +78,26 @@ def union(probabilities: Iterable[float], union_rule: Union) -> float:
     return min(1.0, sum(probabilities))
 
 
-def nonzero(expression: Expression, probability: Callable[[str], float], union_rule: Union) -> float:
+def nonzero_probability(
+    expression: Expression, probability: Callable[[str], float], union_rule: UnionRule
+) -> float:
     """Return the probability that an expression has a nonzero, from the probabilities of its tensors.
 
     Args:
         expression: products, sums and differences of tensors, which are taken as independent. A difference
             counts as a sum.
         probability: returns the probability of a tensor, by its name.
-        union_rule: how probabilities of a sum are combined, see ``union``.
+        union_rule: how probabilities of a sum are combined, see ``union_probability``.
     """
     if isinstance(expression, Access):
         return probability(expression.tensor)
     # ``Kernel`` refuses expressions other than sums, differences and products of tensors
     assert isinstance(expression, Operation)
-    operands = [nonzero(operand, probability, union_rule) for operand in expression.operands]
-    return math.prod(operands) if expression.operator == "*" else union(operands, union_rule)
+    operands = [nonzero_probability(operand, probability, union_rule) for operand in expression.operands]
+    return math.prod(operands) if expression.operator == "*" else union_probability(operands, union_rule)
 
 
-def share_at_bound(statistics: Statistics, bound: Collection[str]) -> float:
+def tile_probability(statistics: Statistics, bound: Collection[str]) -> float:
     """Return the probability that a tensor has tiles at given outer coordinates of its bound indices.
 
     The shares of the bound indices are multiplied as if they were independent; without one, the result is 1.
@@ -106,8 +109,12 @@ def share_at_bound(statistics: Statistics, bound: Collection[str]) -> float:
     )
 
 
-def share_beside(
-    expression: Expression, tensor: str, bound: Collection[str], statistics: Known, union_rule: Union
+def partner_probability(
+    expression: Expression,
+    tensor: str,
+    bound: Collection[str],
+    statistics: StatisticsByName,
+    union_rule: UnionRule,
 ) -> float:
     """Return the probability that the other factors of a tensor's product have a nonzero.
 
@@ -119,7 +126,7 @@ def share_beside(
         tensor: name of the tensor.
         bound: indices whose outer coordinates are given.
         statistics: statistics of each tensor, by name.
-        union_rule: see ``union``.
+        union_rule: see ``union_probability``.
     """
     if isinstance(expression, Access):
         return 1.0
@@ -128,12 +135,12 @@ def share_beside(
     (own_factor,) = (
         factor for factor in expression.operands if tensor in {access.tensor for access in accesses(factor)}
     )
-    share = share_beside(own_factor, tensor, bound, statistics, union_rule)
+    partner_share = partner_probability(own_factor, tensor, bound, statistics, union_rule)
     # the other terms of a sum do not restrict the tensor
     if expression.operator != "*":
-        return share
-    return share * math.prod(
-        nonzero(factor, lambda name: share_at_bound(statistics[name], bound), union_rule)
+        return partner_share
+    return partner_share * math.prod(
+        nonzero_probability(factor, lambda name: tile_probability(statistics[name], bound), union_rule)
         for factor in expression.operands
         if factor is not own_factor
     )

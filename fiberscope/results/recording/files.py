@@ -68,7 +68,7 @@ class StateFiles:
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (as above)
 
         remove_lookahead(kernel)  # chains of waits look into all channels
-        return StateWatch(kernel, self.window, chains=True)
+        return StateWatch(kernel, self.window, samples_chains=True)
 
     def write(self, watch: StateWatch) -> str | None:
         """Write the recorded states; return the reason if a file could not be written, else None.
@@ -104,7 +104,7 @@ class KeptStates(StateFiles):
         """Return the recorder of the selected families over the whole run, without wait chains."""
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (most runs are not watched)
 
-        return StateWatch(kernel, families=self.families, intervals=MAX_INTERVALS, largest=sys.maxsize)
+        return StateWatch(kernel, families=self.families, max_intervals=MAX_INTERVALS, max_bytes=sys.maxsize)
 
     def write(self, watch: StateWatch) -> None:
         """Append the recorded states to ``kept``."""

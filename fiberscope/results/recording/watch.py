@@ -58,18 +58,18 @@ class TrackedComponent:
         labels: the names of the states in the order of their numbers: ``busy``, ``idle``, ``wait:port``,
             ``full:port``. An array of ports whose channels all lead to one component has one label.
         waits_for: the components at the other end, by label.
-        inputs: the components that write to each input port.
+        writers: the components that write to each input port.
         queues: the queues in front of the component, by port.
     """
 
     component: Component
     labels: tuple[str, ...]
     waits_for: Mapping[str, Peers]
-    inputs: Mapping[str, Peers]
+    writers: Mapping[str, Peers]
     queues: Mapping[str, Queue]
 
 
-def tracked_components(kernel: Kernel) -> list[TrackedComponent]:
+def track_components(kernel: Kernel) -> list[TrackedComponent]:
     """Return the components of a built kernel, in the order of their addition."""
     return [_track(component, kernel.wiring) for component in kernel.components]
 
@@ -79,9 +79,11 @@ def _track(component: Component, wiring: Wiring) -> TrackedComponent:
     peers = [wiring.peers(stall) for stall in stalls]
     peers_by_array: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for stall, names in zip(stalls, peers, strict=True):
-        peers_by_array[stall.direction, _port_array(stall)].update(names)
+        peers_by_array[stall.direction, _port_name(stall)].update(names)
     single_peers = {key for key, names in peers_by_array.items() if len(names) == 1}
-    labels = [_state_label(stall, (stall.direction, _port_array(stall)) in single_peers) for stall in stalls]
+    labels = [
+        _format_state_label(stall, (stall.direction, _port_name(stall)) in single_peers) for stall in stalls
+    ]
     waits_for = dict(zip(labels, peers, strict=True))
     inputs = {
         array: tuple(sorted(names))
@@ -89,25 +91,25 @@ def _track(component: Component, wiring: Wiring) -> TrackedComponent:
         if direction == "input"
     }
     return TrackedComponent(
-        component, (*COMMON_STATES, *labels), waits_for, inputs, _queues(component, wiring)
+        component, (*COMMON_STATES, *labels), waits_for, inputs, _collect_queues(component, wiring)
     )
 
 
-def _port_array(stall: Stall) -> str:
+def _port_name(stall: Stall) -> str:
     """Return the name of a port without its index."""
     return stall.label.partition("[")[0]
 
 
-def _state_label(stall: Stall, has_one_peer: bool) -> str:
-    port = _port_array(stall) if has_one_peer else stall.label
+def _format_state_label(stall: Stall, has_one_peer: bool) -> str:
+    port = _port_name(stall) if has_one_peer else stall.label
     return f"{'wait' if stall.direction == 'input' else 'full'}:{port}"
 
 
-def _queues(component: Component, wiring: Wiring) -> dict[str, Queue]:
+def _collect_queues(component: Component, wiring: Wiring) -> dict[str, Queue]:
     queues: dict[str, Queue] = {}
     for stall in wiring.links(component):
         if stall.direction == "input":
-            queues.setdefault(_port_array(stall), Queue()).add(stall.channels[0])
+            queues.setdefault(_port_name(stall), Queue()).add(stall.channels[0])
     return queues
 
 
@@ -118,9 +120,9 @@ class StateWatch:
         kernel: a built kernel; with ``chains``, without lookahead models (``remove_lookahead``).
         window: cycles of the first clock, ``[start, end)``; the whole run by default.
         families: the families of the recorded components (``family_name``); all by default.
-        intervals: the maximum number of complete intervals; the rest of a run or window is one more.
-        largest: the approximate maximum size of the document in bytes; a single interval may exceed it.
-        chains: whether to sample the wait chains that lead to memory or through a network.
+        max_intervals: the maximum number of complete max_intervals; the rest of a run or window is one more.
+        max_bytes: the approximate maximum size of the document in bytes; a single interval may exceed it.
+        samples_chains: whether to sample the wait samples_chains that lead to memory or through a network.
     """
 
     def __init__(
@@ -129,32 +131,32 @@ class StateWatch:
         window: Window | None = None,
         *,
         families: Container[str] | None = None,
-        intervals: int = MAX_INTERVALS,
-        largest: int = MAX_BYTES,
-        chains: bool = False,
+        max_intervals: int = MAX_INTERVALS,
+        max_bytes: int = MAX_BYTES,
+        samples_chains: bool = False,
     ) -> None:
         self._kernel = kernel
         self._start, self._end = window or (0, MAX_TIME)
-        self._interval, self._max_intervals, self._max_bytes = 1, intervals, largest
+        self._interval, self._max_intervals, self._max_bytes = 1, max_intervals, max_bytes
         self._tracked = [
             entry
-            for entry in tracked_components(kernel)
+            for entry in track_components(kernel)
             if families is None or family_name(entry.component.name) in families
         ]
         self._columns = _Columns(self._tracked)
-        self._base: array[int] | None = None  # accounting at the start
+        self._first_row: array[int] | None = None  # accounting at the start
         self._rows: list[array[int]] = []  # accounting at the end of each interval
-        self._last: array[int] | None = None  # accounting at the end of the window
+        self._last_row: array[int] | None = None  # accounting at the end of the window
         components = [entry.component for entry in self._tracked]
-        self._chains = ChainSamples(kernel, components, self._start) if chains else None
+        self._chains = ChainSamples(kernel, components, self._start) if samples_chains else None
         if self._start == 0:  # nothing is counted yet, so that no sample is needed
-            self._base = self._columns.empty_row()
+            self._first_row = self._columns.build_empty_row()
 
     def next_sample_cycle(self) -> int:
         """Return the cycle of the first clock of the next sample; ``MAX_TIME`` after the window."""
-        if self._base is None:
+        if self._first_row is None:
             return self._start
-        if self._last is not None:
+        if self._last_row is not None:
             return MAX_TIME
         rows, interval = halve_samples(self._rows, self._interval, self._max_intervals)
         return min(self._start + interval * (len(rows) + 1), self._end)
@@ -164,10 +166,10 @@ class StateWatch:
         row = self._columns.read(cycle * self._kernel.clocks[0].period)
         if self._chains is not None:
             self._chains.take_sample(cycle)
-        if self._base is None:
-            self._base = row
+        if self._first_row is None:
+            self._first_row = row
         elif cycle == self._end:
-            self._last = row
+            self._last_row = row
         else:
             self._rows, self._interval = halve_samples(self._rows, self._interval, self._max_intervals)
             self._rows.append(row)
@@ -180,8 +182,8 @@ class StateWatch:
         """
         kernel = self._kernel
         end = max(self._start, min(self._end, kernel.length(kernel.clocks[0])))
-        last = self._last if self._last is not None else self._columns.read(kernel.end)
-        base = self._base if self._base is not None else last
+        last = self._last_row if self._last_row is not None else self._columns.read(kernel.end)
+        base = self._first_row if self._first_row is not None else last
         rows, interval = self._rows, self._interval
         if end - self._start > interval * (len(rows) + 1):  # the next sample had joined intervals
             rows, interval = halve_samples(rows, interval, self._max_intervals)
@@ -190,14 +192,14 @@ class StateWatch:
         cycles, tokens = self._columns.split_accounts(np.array(accounts))
         chains = self._chains.recorded() if self._chains is not None else None
         available_bytes = self._max_bytes - (len(chains.model_dump_json()) if chains is not None else 0)
-        while self._columns.document_bytes(cycles, tokens) > available_bytes and len(cycles) > 1:
-            cycles, tokens, interval = _sum_pairs(cycles), _every_second(tokens), 2 * interval
-        components = dict(self._columns.component_states(cycles, tokens))
+        while self._columns.estimate_document_bytes(cycles, tokens) > available_bytes and len(cycles) > 1:
+            cycles, tokens, interval = _sum_pairs(cycles), _last_of_pairs(tokens), 2 * interval
+        components = dict(self._columns.iterate_component_states(cycles, tokens))
         return StateTimeline(
             start=self._start,
             end=end,
             interval=interval,
-            clocks=_clocks(kernel),
+            clocks=_describe_clocks(kernel),
             components=components,
             chains=chains,
         )
@@ -227,13 +229,13 @@ class _Columns:
             [column for column, _channel in channels],
         )
 
-    def empty_row(self) -> array[int]:
+    def build_empty_row(self) -> array[int]:
         """Return an empty accounting row."""
         return array("q", [0]) * (len(self.states) + len(self.queues))
 
     def read(self, time: int) -> array[int]:
         """Return the accounting row at a base tick."""
-        row = self.empty_row()
+        row = self.build_empty_row()
         self._ledger.read(row, time)
         return row
 
@@ -242,12 +244,14 @@ class _Columns:
         states = len(self.states)
         return np.diff(table[:, :states], axis=0), table[1:, states:]
 
-    def document_bytes(self, cycles: Counts, tokens: Counts) -> int:
+    def estimate_document_bytes(self, cycles: Counts, tokens: Counts) -> int:
         """Estimate the size of the columns in a document, which omits cycles of states that never occur."""
         names = sum(len(name) + len(label) for name, label in (*self.states, *self.queues))
-        return names + _digits(cycles[:, cycles.any(axis=0)]) + _digits(tokens)
+        return names + _count_characters(cycles[:, cycles.any(axis=0)]) + _count_characters(tokens)
 
-    def component_states(self, cycles: Counts, tokens: Counts) -> Iterator[tuple[str, ComponentStates]]:
+    def iterate_component_states(
+        self, cycles: Counts, tokens: Counts
+    ) -> Iterator[tuple[str, ComponentStates]]:
         """Yield the recorded states of each component."""
         tokens_by_queue = dict(zip(self.queues, tokens.T.tolist(), strict=True))
         columns = zip(self.states, cycles.T.tolist(), strict=True)
@@ -261,7 +265,7 @@ class _Columns:
                     clock=clock.name if clock else "",
                     states={label: cycles_by_state[name, label] for label in labels},
                     waits_for={label: entry.waits_for[label] for label in labels if label in entry.waits_for},
-                    inputs=dict(entry.inputs),
+                    inputs=dict(entry.writers),
                     queues={
                         port: QueueFill(capacity=queue.capacity, tokens=tokens_by_queue[name, port])
                         for port, queue in entry.queues.items()
@@ -270,7 +274,7 @@ class _Columns:
             )
 
 
-def _digits(numbers: Counts) -> int:
+def _count_characters(numbers: Counts) -> int:
     """Return the number of characters of all numbers with separators; numbers are not negative."""
     maximum = int(numbers.max(initial=0))
     return 2 * numbers.size + sum(int((numbers >= 10**power).sum()) for power in range(1, len(str(maximum))))
@@ -281,10 +285,10 @@ def _sum_pairs(cycles: Counts) -> Counts:
     return np.add.reduceat(cycles, range(0, len(cycles), 2), axis=0)
 
 
-def _every_second(tokens: Counts) -> Counts:
+def _last_of_pairs(tokens: Counts) -> Counts:
     """Return every second row, and the last row if their number is odd."""
     return np.concatenate([tokens[1::2], tokens[len(tokens) - len(tokens) % 2 :]])
 
 
-def _clocks(kernel: Kernel) -> dict[str, Domain]:
+def _describe_clocks(kernel: Kernel) -> dict[str, Domain]:
     return {clock.name: Domain(hertz=str(clock.hertz), base_ticks=clock.period) for clock in kernel.clocks}

@@ -20,7 +20,7 @@ from fiberscope.hw.networks.benes import MINIMAL
 from fiberscope.hw.networks.benes_rtl import BenesParameters
 from fiberscope.hw.rtl.kit.interface import MASK
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, packed
-from fiberscope.rtl.formal.pipeline import Pipeline, RowConstant
+from fiberscope.rtl.formal.pipeline import ArrayConstant, RowMonitor
 from fiberscope.rtl.formal.properties import LaneFields, Properties, all_of, any_of, count, implies
 
 
@@ -33,8 +33,8 @@ def add_divider(parameters: DividerParameters, properties: Properties) -> None:
     """
     dividends, divisors, results = (properties.stream(name) for name in ("dividends", "divisors", "results"))
     stages = divider_depth(parameters.width, parameters.bits_per_stage)
-    divisor = RowConstant(properties, divisors, dividends).word
-    rows = Pipeline(properties, dividends, results, stages, divisor)
+    divisor = ArrayConstant(properties, divisors, dividends).word
+    rows = RowMonitor(properties, dividends, results, stages, divisor)
     for stage in range(stages):
         is_last = stage == stages - 1
         bits = min((stage + 1) * parameters.bits_per_stage, parameters.width)
@@ -89,7 +89,7 @@ def add_benes(parameters: BenesParameters, properties: Properties) -> None:
     The covers ask that the word of each input lane reaches output lane 0.
     """
     # The registers between columns, and the output register.
-    rows = Pipeline(
+    rows = RowMonitor(
         properties, properties.stream("inputs"), properties.stream("outputs"), parameters.stages + 1
     )
     sink = properties.stream("outputs")
@@ -114,7 +114,7 @@ def add_adder_network(parameters: AdderNetworkParameters, properties: Properties
     """
     leaves, sums = properties.stream("leaves"), properties.stream("sums")
     stages = network_depth(parameters.leaves)
-    rows = Pipeline(properties, leaves, sums, stages)
+    rows = RowMonitor(properties, leaves, sums, stages)
     watched = properties.constant(parameters.id_bits, "watched_neuron")
     leaf_flags = [lane[MASK] & (lane["coordinate"] == watched) for lane in rows.lanes(stages - 1)]
     sum_flags = [lane[MASK] & (lane["coordinate"] == watched) for lane in sums.lanes]
@@ -133,7 +133,7 @@ def add_adder_network(parameters: AdderNetworkParameters, properties: Properties
         )
 
 
-def _stage_sums(properties: Properties, rows: Pipeline, stage: int) -> Signal:
+def _stage_sums(properties: Properties, rows: RowMonitor, stage: int) -> Signal:
     """Return whether the lanes of a stage have their sums.
 
     The adder of a lane adds the leaves of its neuron within its span, if the next leaf is of the neuron.

@@ -19,14 +19,15 @@ from fiberscope.rtl.formal.properties import (
 )
 
 
-class Pipeline:
+class RowMonitor:
     """The input rows inside a pipeline whose stages move in lock-step.
 
     Args:
         properties: properties of the block; gets the claims that the same stages of the block are full, and
             that an output row is valid exactly while the last stage is full.
         source, sink: the input and output of the block.
-        stages: number of register stages, at least 1.
+        stages: number of register stages, at least 1; the block names the flags of full stages ``full_00``,
+            ``full_01`` and so on.
         extra: a further word of the arriving row, such as its constant.
 
     Raises:
@@ -48,16 +49,20 @@ class Pipeline:
     ) -> None:
         if not stages:
             refuse_parameters(properties.interface.module, "a block with registers between its ports")
-        move = ~sink.valid | sink.ready  # all stages move together, unless the last one is full and blocked
+        moves = ~sink.valid | sink.ready  # all stages moves together, unless the last one is full and blocked
         self.is_full = [pyrtl.Register(1, f"row_{stage}") for stage in range(stages)]
         word = source.word if extra is None else pyrtl.concat(extra, source.word)
         self.words = [DataRegister(len(word), f"row_word_{stage}") for stage in range(stages)]
         self._source = source
         entering = [source.fire, *self.is_full[:-1]]
-        for stage, (flag, row, enters) in enumerate(zip(self.is_full, self.words, entering, strict=True)):
-            flag.next <<= pyrtl.select(move, enters, flag)
-            row.next <<= pyrtl.select(move, self.words[stage - 1] if stage else word, row)
-        equal = [properties.inner(f"full_{stage:02}") == flag for stage, flag in enumerate(self.is_full)]
+        for stage, (is_full, stage_word, enters_stage) in enumerate(
+            zip(self.is_full, self.words, entering, strict=True)
+        ):
+            is_full.next <<= pyrtl.select(moves, enters_stage, is_full)
+            stage_word.next <<= pyrtl.select(moves, self.words[stage - 1] if stage else word, stage_word)
+        equal = [
+            properties.inner(f"full_{stage:02}") == is_full for stage, is_full in enumerate(self.is_full)
+        ]
         # With equal stages, a row can be lost only at the output, which is valid while the last stage is full
         properties.claim("rows_inside", all_of(equal))
         properties.claim("a_row_leaves_once", sink.valid == self.is_full[-1])
@@ -74,31 +79,32 @@ class Pipeline:
         ]
 
     def extra(self, stage: int) -> Signal:
-        """Return the attached word of the row in a stage."""
+        """Return the attached word of the row in a stage; it is empty without ``extra``."""
         return self.words[stage][len(self._source.word) :]
 
 
-class RowConstant:
+class ArrayConstant:
     """The constant of an array of rows, which arrives with the array's first row.
 
     An array ends with a row whose last lane is a stop.
 
     Args:
         properties: properties of the block; gets the claims that each array takes one constant, and keeps it.
-        source: the input of the constants.
+            The block names the wires ``in_array`` and, for constants ``factors``, ``factor_held``.
+        constants: the input of the constants.
         rows: the input of the rows.
 
     Attributes:
         word: the constant of the arriving row.
     """
 
-    def __init__(self, properties: Properties, source: StreamWires, rows: StreamWires) -> None:
-        name = source.definition.prefix.removesuffix("s")  # the singular of the port's name
+    def __init__(self, properties: Properties, constants: StreamWires, rows: StreamWires) -> None:
+        name = constants.definition.prefix.removesuffix("s")  # the singular of the port's name
         is_within_array = pyrtl.Register(1, "within")
-        stored = DataRegister(len(source.word), f"{name}_of_rows")
-        self.word = pyrtl.select(is_within_array, stored, source.fields["coordinate"])
-        stored.next <<= pyrtl.select(rows.fire, self.word, stored)
+        held_constant = DataRegister(len(constants.word), f"{name}_of_rows")
+        self.word = pyrtl.select(is_within_array, held_constant, constants.fields["coordinate"])
+        held_constant.next <<= pyrtl.select(rows.fire, self.word, held_constant)
         is_within_array.next <<= pyrtl.select(rows.fire, ~rows.lanes[-1]["control"], is_within_array)
-        properties.claim(f"a_{name}_an_array", source.fire == (rows.fire & ~is_within_array))
-        is_stored = implies(is_within_array, properties.inner(f"{name}_held") == stored)
+        properties.claim(f"a_{name}_an_array", constants.fire == (rows.fire & ~is_within_array))
+        is_stored = implies(is_within_array, properties.inner(f"{name}_held") == held_constant)
         properties.claim("array", (properties.inner("in_array") == is_within_array) & is_stored)

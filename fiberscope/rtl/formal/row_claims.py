@@ -24,7 +24,7 @@ from fiberscope.hw.lanes.sorting_network import depth as sort_depth
 from fiberscope.hw.lanes.sorting_network_rtl import SortingNetworkParameters
 from fiberscope.hw.rtl.kit.interface import MASK
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, packed
-from fiberscope.rtl.formal.pipeline import Pipeline, RowConstant
+from fiberscope.rtl.formal.pipeline import ArrayConstant, RowMonitor
 from fiberscope.rtl.formal.properties import LaneFields, Properties, StreamWires, all_of, count, implies
 
 
@@ -42,7 +42,7 @@ def add_sorting_network(parameters: SortingNetworkParameters, properties: Proper
     """
     source, sink = properties.stream("lanes"), properties.stream("sorted")
     stages = sort_depth(parameters.lanes) - 1
-    rows = Pipeline(properties, source, sink, stages)
+    rows = RowMonitor(properties, source, sink, stages)
     names = [name for name in source.definition.widths if name != "control"]
     # Any one item stands for all: a stage permutes a row if the item is as often in it as in the input row.
     watched = properties.constant(sum(source.definition.widths[name] for name in names), "watched_item")
@@ -131,8 +131,8 @@ def add_position_multiplier(parameters: PositionMultiplierParameters, properties
     A digit has ``digit_bits`` bits of the factor. A stage adds the number times its digit.
     """
     source, factors, sink = (properties.stream(name) for name in ("lanes", "factors", "products"))
-    factor = RowConstant(properties, factors, source).word
-    rows = Pipeline(properties, source, sink, DEPTH - 1, factor)
+    factor = ArrayConstant(properties, factors, source).word
+    rows = RowMonitor(properties, source, sink, DEPTH - 1, factor)
     width, bits = parameters.width, digit_bits(parameters.width)
     for stage in range(DEPTH - 1):
         digits = rows.extra(stage)[: min((stage + 1) * bits, width)]
@@ -166,7 +166,7 @@ def add_prefix_sum(parameters: PrefixSumParameters, properties: Properties) -> N
     source, sink = properties.stream("lanes"), properties.stream("sums")
     _assume_stops_last(properties, source)
     stages = sum_depth(parameters.form, parameters.lanes)
-    rows = Pipeline(properties, source, sink, stages)
+    rows = RowMonitor(properties, source, sink, stages)
     previous_sum = pyrtl.Register(parameters.width, "sum_before")
     total = previous_sum
     for i, (lane, output) in enumerate(zip(rows.lanes(-1), sink.lanes, strict=True)):

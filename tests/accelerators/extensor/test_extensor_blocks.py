@@ -8,7 +8,7 @@ from fiberscope.accelerators.extensor.configuration import Format
 from fiberscope.accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
 from fiberscope.accelerators.extensor.output import PartialSlot
 from fiberscope.accelerators.extensor.pe import IntersectingCore
-from fiberscope.accelerators.extensor.tiles import matrix_tree
+from fiberscope.accelerators.extensor.tiles import build_matrix_tree
 from fiberscope.hw.fibers.level import Level
 from fiberscope.sim.testing import run_block
 
@@ -21,7 +21,10 @@ FORMAT = Format(
 def operands():
     """Two microtiles of A and two of B that all meet: a sparse and a denser matrix, K1 being one."""
     a, b = random_matrix(32, SIDE, 130, seed=1), random_matrix(SIDE, 32, 330, seed=2)
-    trees = tiled_a(matrix_tree(a, ("M", "K")), SIDE, SHAPE), tiled_b(matrix_tree(b, ("K", "N")), SIDE, SHAPE)
+    trees = (
+        tiled_a(build_matrix_tree(a, ("M", "K")), SIDE, SHAPE),
+        tiled_b(build_matrix_tree(b, ("K", "N")), SIDE, SHAPE),
+    )
     return [
         TiledOperand(tree, chosen)
         for tree, chosen in zip(

@@ -10,7 +10,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError, parameters
 from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor
-from fiberscope.accelerators.extensor.tiles import Tiling, published_shape
+from fiberscope.accelerators.extensor.tiles import Tiling, find_published_shape
 
 
 @pytest.mark.parametrize(
@@ -167,16 +167,16 @@ def like_wiki_vote(rows=8297, nonzeros=103_689):
 
 def test_published_tiles_are_those_of_the_matrix():
     wiki, other = like_wiki_vote(), random_matrix(20, 20, 30)
-    assert published_shape(wiki, wiki) == ((12, 64, 128), "wiki-Vote")
+    assert find_published_shape(wiki, wiki) == ((12, 64, 128), "wiki-Vote")
     for a, b in ((other, other), (wiki, other), (other, wiki)):
-        assert published_shape(a, b) is None
+        assert find_published_shape(a, b) is None
 
 
 @pytest.mark.parametrize("other", [{"nonzeros": 103_688}, {"nonzeros": 103_690}, {"rows": 8298}])
 def test_a_matrix_is_told_by_rows_and_by_nonzeros(other):
     near = like_wiki_vote(**other)
-    assert published_shape(near, near) is None
-    assert published_shape(like_wiki_vote(), near) is None
+    assert find_published_shape(near, near) is None
+    assert find_published_shape(like_wiki_vote(), near) is None
 
 
 def test_the_report_says_which_tiles_were_chosen():

@@ -8,7 +8,7 @@ from fiberscope.accelerators.extensor.dispatcher import Dispatcher
 from fiberscope.accelerators.extensor.layout import HALVES
 from fiberscope.accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
 from fiberscope.accelerators.extensor.output import OutputRow
-from fiberscope.accelerators.extensor.tiles import matrix_tree
+from fiberscope.accelerators.extensor.tiles import build_matrix_tree
 from fiberscope.sim import Kernel
 from fiberscope.sim.testing import GIGAHERTZ, StreamSink, StreamSource
 
@@ -25,8 +25,8 @@ def dispatched(a, b, pauses):
     """
     shape = (1, a.shape[1] // SIDE, 1)
     parts = [
-        TiledOperand(tiled_a(matrix_tree(a, ("M", "K")), SIDE, shape), FORMAT.ranks("A", dense=False)),
-        TiledOperand(tiled_b(matrix_tree(b, ("K", "N")), SIDE, shape), FORMAT.ranks("B", dense=False)),
+        TiledOperand(tiled_a(build_matrix_tree(a, ("M", "K")), SIDE, shape), FORMAT.ranks("A", dense=False)),
+        TiledOperand(tiled_b(build_matrix_tree(b, ("K", "N")), SIDE, shape), FORMAT.ranks("B", dense=False)),
     ]
     rows = [OutputRow(1) for _ in range(HALVES)]
     kernel = Kernel()

@@ -13,7 +13,7 @@ from fiberscope.accelerators.extensor.layout import NO_SLOT
 from fiberscope.accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
 from fiberscope.accelerators.extensor.output import PartialSlot
 from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
-from fiberscope.accelerators.extensor.tiles import matrix_tree
+from fiberscope.accelerators.extensor.tiles import build_matrix_tree
 from fiberscope.accelerators.testing import cycles
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST, TENSOR_SHIFT, WRITE
@@ -29,7 +29,10 @@ FORMAT = Format(
 def operands(*, skip=True):
     """Four microtiles of A and four of B that all meet, K1 being one."""
     a, b = random_matrix(32, 8, 90, seed=1), random_matrix(8, 32, 90, seed=2)
-    trees = tiled_a(matrix_tree(a, ("M", "K")), SIDE, SHAPE), tiled_b(matrix_tree(b, ("K", "N")), SIDE, SHAPE)
+    trees = (
+        tiled_a(build_matrix_tree(a, ("M", "K")), SIDE, SHAPE),
+        tiled_b(build_matrix_tree(b, ("K", "N")), SIDE, SHAPE),
+    )
     formats = FORMAT.ranks("A", dense=False), FORMAT.ranks("B", dense=False)
     return [TiledOperand(tree, chosen) for tree, chosen in zip(trees, formats, strict=True)], Model(
         a, b, SIDE, SHAPE, intersection="skip" if skip else "two_finger"
@@ -106,7 +109,10 @@ def test_a_core_waits_for_space_for_its_results():
     """Microtiles of one element each: products of one step, faster than the sink takes results."""
     a, b = random_matrix(32, 1, 4), random_matrix(1, 32, 4)
     a.indptr[:], b.indices[:] = [0, *(1 + m // 8 for m in range(32))], [0, 8, 16, 24]
-    trees = tiled_a(matrix_tree(a, ("M", "K")), SIDE, SHAPE), tiled_b(matrix_tree(b, ("K", "N")), SIDE, SHAPE)
+    trees = (
+        tiled_a(build_matrix_tree(a, ("M", "K")), SIDE, SHAPE),
+        tiled_b(build_matrix_tree(b, ("K", "N")), SIDE, SHAPE),
+    )
     small = [
         TiledOperand(tree, chosen)
         for tree, chosen in zip(

@@ -21,7 +21,7 @@ from fiberscope.workloads import load
 MATRIX = "uniform:rows=40,cols=40,nonzeros=300,seed=3"
 SETTINGS = {"pe.count": 4, "pe.radix": 4, "fibercache.banks": 4, "fibercache.size": "8 KiB"}
 LARGE = ("outerspace", "sigma", "graphicionado", "weight_stationary")
-FINE = {"intervals": 1 << 20}
+FINE = {"max_intervals": 1 << 20}
 KINDS = {"busy": "busy", "idle": "idle", "wait": "input_stall", "full": "output_stall"}
 
 
@@ -102,7 +102,7 @@ def test_longer_intervals_are_the_shorter_ones_together():
     assert fine.interval == 1
     for one in fine.components.values():
         assert {sum(spent) for spent in zip(*one.states.values(), strict=True)} <= {0, 1, 2}
-    coarse = seen(limits={"intervals": 50})
+    coarse = seen(limits={"max_intervals": 50})
     assert coarse.intervals <= 50 < fine.intervals
     check_intervals(coarse, fine)
 
@@ -123,9 +123,9 @@ def check_intervals(coarse, fine):
 def test_only_the_last_interval_of_a_window_or_a_run_is_shorter():
     fine = seen(limits=FINE)
     for cycles in range(1, 24):
-        check_intervals(seen((300, 300 + cycles), limits={"intervals": 8}), fine)
+        check_intervals(seen((300, 300 + cycles), limits={"max_intervals": 8}), fine)
     for fewer in range(5):
-        check_intervals(seen(limits={"intervals": fine.end - fewer}), fine)
+        check_intervals(seen(limits={"max_intervals": fine.end - fewer}), fine)
 
 
 @pytest.mark.parametrize("window", [(0, 100), (300, 700), (301, 302), (1000, 10**9), (10**8, 10**9)])
@@ -196,7 +196,7 @@ def test_some_families_are_seen_as_they_are_among_all():
 
 def test_intervals_grow_until_the_document_is_small_enough():
     large = seen()
-    small = seen(limits={"largest": 100_000})
+    small = seen(limits={"max_bytes": 100_000})
     assert len(large.to_json()) > 100_000
     assert len(small.to_json()) < 120_000  # names and braces are not counted to the letter
     assert small.interval > large.interval

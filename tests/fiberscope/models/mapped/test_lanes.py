@@ -13,7 +13,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.models.from_spec.verilog import instance_verilog
+from fiberscope.models.from_spec.verilog import export_instance
 from fiberscope.models.trace.evaluate import Attachment, run
 from fiberscope.models.trace.recorder import Recorder
 
@@ -213,7 +213,7 @@ def test_an_instance_with_lanes_is_refused_as_verilog():
     program = find(programs(), on_lanes, settings=settings(database=None))
     machine = built(program, lanes=2, memory="ideal")
     with pytest.raises(InputError, match="PE: its 2 lanes are not simulated one by one"):
-        instance_verilog(machine, "PE", "leaf", 16, 16)
+        export_instance(machine, "PE", "leaf", 16, 16)
 
 
 def on_lanes(program):

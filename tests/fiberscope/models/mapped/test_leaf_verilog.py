@@ -21,7 +21,7 @@ from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.twin import build
 from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.streams import merged_sums_rtl, way_slots_rtl
-from fiberscope.models.from_spec.verilog import instance_verilog
+from fiberscope.models.from_spec.verilog import export_instance
 from fiberscope.models.graphs.transcript import module_transcript
 from fiberscope.workloads.fibertree import FiberTree
 
@@ -52,7 +52,7 @@ def leaf_of(program, **timing):
     """The first instance of a specification's machine as Verilog."""
     specification, trees = program
     machine = built((specification, whole(trees)), **{"memory": "ideal", **timing})
-    return instance_verilog(machine, machine.stages[0].stage.level, "leaf", BITS, POINTS)
+    return export_instance(machine, machine.stages[0].stage.level, "leaf", BITS, POINTS)
 
 
 def moved(leaf):
