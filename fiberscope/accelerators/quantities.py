@@ -60,9 +60,10 @@ class Quantity:
     def text(self, amount: int) -> str:
         """Return an amount of base units as a text with the largest unit without a fraction: ``3 MiB``.
 
-        Of units of the same size, such as kB and KB, the first is used. An amount of 0 gets the largest unit.
+        Of units of the same size, such as kB and KB, the first is used. For 0, the smallest unit is used.
         """
-        unit = max(
+        pick = max if amount else min
+        unit = pick(
             (unit for unit, factor in self.units.items() if amount % factor == 0), key=self.units.__getitem__
         )
         return f"{amount // self.units[unit]} {unit}"

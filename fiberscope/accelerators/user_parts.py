@@ -145,13 +145,17 @@ def _fault(error: BaseException) -> str:
 @contextmanager
 def _current_folder() -> Iterator[None]:
     """Search modules in the current folder, after all other folders, while the context is active."""
-    folder = str(Path.cwd())
+    folder, paths = str(Path.cwd()), list(sys.path)
     # Last, so that a file of the user cannot replace a module of Python or of a package.
     sys.path.append(folder)
     try:
         yield
     finally:
-        sys.path.remove(folder)
+        # Entries of the module itself stay. A folder that was there before stays where it was.
+        if sys.path == [*paths, folder]:
+            sys.path[:] = paths
+        elif folder not in paths and folder in sys.path:
+            sys.path.remove(folder)
 
 
 def check_part(parts: Mapping[str, PartFactory], blocks: Mapping[str, PartFactory]) -> dict[str, PartFactory]:

@@ -25,6 +25,7 @@ from fiberscope.compiler.files import compiled_modules
 from fiberscope.compiler.module_dependencies import compiled_imports
 from fiberscope.compiler.modules import Module, Modules, UnsupportedError
 from fiberscope.compiler.pxd_text import generate_pxd
+from fiberscope.sim.partial_files import replacing
 
 _LIBRARY = Path(__file__).parents[2]  # folder of the package fiberscope
 # An error message of Cython with its position.
@@ -148,7 +149,9 @@ def build(path: Path) -> list[Path]:
     for file in c_types:
         note_path(file).parent.mkdir(parents=True, exist_ok=True)
         module = {"name": sources.name(file), "module": str(_extension_path(folder, sources, file))}
-        note_path(file).write_text(json.dumps({**module, "library": engine_id(), "sources": digests}))
+        note = json.dumps({**module, "library": engine_id(), "sources": digests})
+        with replacing(note_path(file)) as stream:  # another process may read the note at any time
+            stream.write(note.encode())
     return list(c_types)
 
 

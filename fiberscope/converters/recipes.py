@@ -119,12 +119,9 @@ def sources() -> list[str]:
 
 
 def targets(source: str) -> list[str]:
-    """Return the families to which a format can be converted, its own family last.
-
-    The own family stands for a copy to the same format, not for another format of the family.
-    """
+    """Return the families to which a format can be converted; the format itself, for a copy, is last."""
     families = [target for start, target in _table() if start == family(source)]
-    return [*families, family(source)]
+    return [*families, source]
 
 
 def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
@@ -143,7 +140,7 @@ def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
     start, end = family(source), family(target)
     lines = COPY if source == target else _table().get((start, end))
     if lines is None:
-        possible = ", ".join(targets(start))
+        possible = ", ".join(targets(source))
         raise NoRecipeError(f"no recipe converts {source} to {target}", fix=f"{source} goes to {possible}")
     lines = tuple(line for template in lines for line in _rounds(template, order))
     lines = tuple(line for template in lines for line in _levels(template, order))

@@ -280,14 +280,26 @@ def run_in_hdl(request: CosimRequest, simulator: str, folder: Path) -> CosimRun:
 def _sources(
     request: CosimRequest, composition: Composition, folder: Path, simulator: str
 ) -> tuple[tuple[Path, ...], Interface]:
-    """Return the Verilog files of the module, or the user's, and of the harness; and the module's ports."""
+    """Return the Verilog files of the module, or the user's, and of the harness; and the module's ports.
+
+    Raises:
+        InputError: the user's module lacks status outputs, or there is no such simulator.
+        SimulationError: the user's module has other ports.
+    """
     interface = replace(composition.interface(), module=request.module or composition.module)
     top = {f"{TOP}.v": harness(TOP, {composition.module: interface})}
     if not request.sources:
         return write_sources(top | {f"{composition.module}.v": verilog(composition)}, folder), interface
     user_sources, written_files = tuple(map(Path, request.sources)), write_sources(top, folder)
     # The harness connects the ports of the interface by name, so the user's module must have them.
-    check_ports(interface, find_simulator(simulator).ports(user_sources, interface.module, folder))
+    ports = find_simulator(simulator).ports(user_sources, interface.module, folder)
+    # Unlike that of a block, the adapter of a machine does without none of its status outputs.
+    missing = set(interface.status_widths) - set(check_ports(interface, ports).status_widths)
+    if missing:
+        raise InputError(
+            f"the module {interface.module} lacks the status outputs {', '.join(sorted(missing))}, which say "
+            "when the machine is done and what it has counted"
+        )
     return (*user_sources, *written_files), interface
 
 

@@ -220,6 +220,8 @@ def test_a_missing_recipe_is_refused_with_the_legal_targets():
     with pytest.raises(WorkloadError, match="csr goes to dense, rlc, coo, csf, bsr, csc, csr") as error:
         recipe("csr", "zvc")
     assert "no recipe converts csr to zvc" in str(error.value)
+    with pytest.raises(WorkloadError, match=r"no recipe converts bsr2 to csr; bsr2 goes to bsr2$"):
+        recipe("bsr2", "csr")
 
 
 def test_a_planted_fault_is_found():

@@ -1,6 +1,7 @@
 """All of a Gamma but its memory as one module in the machine's place: the same report, its own product."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from whole_matrices import SMALL, written
@@ -9,6 +10,7 @@ from fiberscope.accelerators.gamma import machine_rtl
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit import machine_module as kit
 from fiberscope.results.errors import FailedRunError
+from fiberscope.rtl import machine_module
 from fiberscope.rtl.cosim_request import CosimRequest
 from fiberscope.rtl.cosimulation import PYRTL, cosimulate
 from fiberscope.rtl.substitution import MACHINE
@@ -69,6 +71,20 @@ def test_planted_what_networks_do_not_carry_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(machine_rtl, "ARRAY", "none")
     with pytest.raises(InputError, match=r"gamma: .*a channel changes no width"):
         compared(tmp_path, written(tmp_path, 10, 10, 0.3), *SIMPLE)
+
+
+def test_a_module_of_ones_own_without_status_outputs_is_refused(tmp_path, monkeypatch):
+    given = (*SETTINGS, *SIMPLE)
+    request = CosimRequest(
+        (MACHINE,), "gamma", written(tmp_path, 10, 10, 0.3), settings=given, sources=("my_gamma.v",)
+    )
+    ports = machine_module.compose_parts(request)[1].interface().wires()
+    others = [wire for wire in ports if wire.name != "pending"]
+    assert len(others) == len(ports) - 1
+    tool = SimpleNamespace(ports=lambda *_: others)
+    monkeypatch.setattr(machine_module, "find_simulator", lambda _name: tool)
+    with pytest.raises(InputError, match="the module gamma lacks the status outputs pending, which say"):
+        machine_module.run_in_hdl(request, "icarus", tmp_path)
 
 
 REFUSED = {

@@ -332,5 +332,7 @@ class OuterSpaceConfiguration(TypedParameters):
         for _cache in (self.l0_bank, self.private_cache, self.l1_cache):
             pass
         if self.l0.block % self.t.node_align and self.t.node_align % self.l0.block:
-            raise ValueError(f"t.node_align is {self.t.node_align} bytes; it should divide l0.block")
+            raise ValueError(
+                f"t.node_align is {self.t.node_align} bytes; it should divide l0.block or be its multiple"
+            )
         return self

@@ -28,8 +28,8 @@ from fiberscope.workloads.verification import Comparison
 def execute_chain(resolved: ResolvedRun, operands: Mapping[str, object], options: RunOptions) -> Report:
     """Run every product of a chain, and compare each product and the final results with scipy's.
 
-    After an interrupted product, no further product runs, and the report is incomplete. Products have no
-    provenance of their own: the report of the chain has the sources of the run.
+    After an interrupted product or conversion, no further product runs, and the report is incomplete.
+    Products have no provenance of their own: the report of the chain has the sources of the run.
 
     Args:
         resolved: the machine with its chain; its formats are those of the chain's matrices in memory.
@@ -39,7 +39,8 @@ def execute_chain(resolved: ResolvedRun, operands: Mapping[str, object], options
     Raises:
         InputError, ConfigurationError, WorkloadError: operands are missing or do not match.
         FailedRunError: a product failed, or a result differs from the reference.
-        KeyboardInterrupt: the conversion of a result was interrupted; there is no report.
+        KeyboardInterrupt: the run was interrupted before the end of a product, or while it verified a result;
+            there is no report.
     """
     chain = resolved.chain
     assert chain is not None
@@ -53,7 +54,13 @@ def execute_chain(resolved: ResolvedRun, operands: Mapping[str, object], options
     # A copy of ``loaded``: ``run.tensors`` grows by the results, the comparison needs the operands alone.
     run = ChainRun(resolved, chain, replace(options, request=None), dict(loaded))
     for number, product in enumerate(chain.products):
-        if not _execute_product(run, number, product):
+        try:
+            if not _execute_product(run, number, product):
+                break
+        except KeyboardInterrupt:  # within a conversion, which has no report of its own
+            if not run.reports:
+                raise
+            run.is_interrupted = True
             break
     comparison = _compare_chain(run, loaded)
     report = build_chain_report(run, loaded, comparison, time.perf_counter() - start, provenance)
@@ -187,7 +194,7 @@ def _written_factors(run: ChainRun, product: Product) -> dict[str, CsrArray]:
 def _compare_chain(run: ChainRun, operands: Mapping[str, Workload]) -> Comparison | None:
     """Compare the results with scipy's products of the operands; None for an incomplete chain."""
     # The last product is a result, as no product follows it: an incomplete chain always lacks a result.
-    if any(name not in run.tensors for name in run.chain.results):
+    if run.is_interrupted or any(name not in run.tensors for name in run.chain.results):
         return None
     run.options.report_progress("verifying", 0, 0)
     results: dict[str, Any] = {name: run.reports[name].result for name in run.chain.results}

@@ -34,6 +34,7 @@ class ChainRun:
         tensors: the operands, and the results of finished products, by name in the chain.
         reports: the reports of products that ran, by name; the last report may be of an incomplete product.
         conversions: conversions of results to their formats in memory, by name of the product.
+        is_interrupted: whether the run was interrupted outside of the simulation of a product.
     """
 
     resolved: ResolvedRun
@@ -42,6 +43,7 @@ class ChainRun:
     tensors: dict[str, Workload]
     reports: dict[str, Report] = field(default_factory=dict)
     conversions: dict[str, parts.Conversion] = field(default_factory=dict)
+    is_interrupted: bool = False
 
 
 def build_chain_report(
@@ -75,7 +77,7 @@ def build_chain_report(
         accelerator=last.accelerator,
         parts=last.parts,
         complete=comparison is not None,
-        ending=last.ending,
+        ending="interrupted" if run.is_interrupted else last.ending,
         workload=workload(operands.values()),
         problem=parts.Problem(kind="chain", title=str(run.chain)),
         config=run.resolved.configured.model_dump(mode="json"),

@@ -19,7 +19,7 @@ from fiberscope.accelerators.outerspace.layout import merger_region_bits, merger
         ({"l0__size": 1000}, "l0.size is 1000 bytes; it should be a multiple of 4096, banks x ways x block"),
         ({"l0__merge_cache": 100}, "l0.merge_cache is 100 bytes; it should be a multiple of 256"),
         ({"l1__size": 64}, "l1.size is 64 bytes; it should be a multiple of 128"),
-        ({"t__node_align": 48}, "t.node_align is 48 bytes; it should divide l0.block"),
+        ({"t__node_align": 48}, "t.node_align is 48 bytes; it should divide l0.block or be its multiple"),
         (
             {"memory__interleave": 32},
             "memory.interleave is 32 bytes; it should be a multiple of a 64-byte line",

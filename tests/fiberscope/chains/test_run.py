@@ -18,6 +18,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.results.errors import VerificationError
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import CIRCUMSTANCES
+from fiberscope.run import configure
 from fiberscope.run.chains import run as chains_run
 from fiberscope.workloads import WorkloadError
 
@@ -141,6 +142,32 @@ def test_a_product_that_is_wrong_on_its_way_to_the_next_is_found(monkeypatch: py
     assert chain is not None
     assert all(step.verification.passed for step in chain.steps.values())
     assert caught.value.report.verification.passed is False
+
+
+@pytest.mark.parametrize(
+    ("kept", "place", "products"),
+    [
+        ("Y", "written", ["Y"]),  # the result of the first product, on its way to memory
+        ("Z", "written", ["Y", "Z"]),  # the last result
+        ("Y", "read", ["Y"]),  # on its way to the second product
+        ("A", "read", []),  # on its way to the first product
+    ],
+)
+def test_an_interrupted_conversion_leaves_the_products_before_it(
+    kept: str, place: str, products: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = chains_run if place == "written" else configure
+
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    options: Any = {"chain": GNN, "settings": {f"memory.format.{kept}": "coo"}, **operands()}
+    monkeypatch.setattr(home, "convert_operand", interrupted)
+    report = fiberscope.simulate("gamma", **options)
+    assert (report.complete, report.ending, report.verification.passed) == (False, "interrupted", None)
+    assert report.chain is not None
+    assert [name for name, step in report.chain.steps.items() if step.complete] == products
+    assert report.cycles == sum(step.cycles for step in report.chain.steps.values())
 
 
 def test_a_product_kept_in_another_format_is_converted_both_ways() -> None:
