@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -124,16 +125,39 @@ def test_other_run_lengths_are_read_and_written(form, other):
 ANY_ORDER = ("dense", "zvc", "rlc", "coo", "csf")
 
 
-@pytest.mark.parametrize(
+every_pair_of_any_order = pytest.mark.parametrize(
     ("source", "target"), [pair for pair in PAIRS if pair[0] in ANY_ORDER and pair[1] in ANY_ORDER]
 )
-def test_tensors_of_any_order_are_converted(source, target):
+
+
+def of_shapes(*shapes: tuple[int, ...]) -> Iterator[SparseTensor]:
+    """Tensors in which three tenths of the places hold a value."""
     rng = np.random.default_rng(3)
-    for shape in ((5,), (2, 3, 4), (3, 1, 4, 5)):
+    for shape in shapes:
         places = np.flatnonzero(rng.random(np.prod(shape)) < 0.3)
         coordinates = np.unravel_index(places, shape)
-        tensor = SparseTensor.from_coordinates(shape, coordinates, rng.random(len(places)) + 0.5)
+        yield SparseTensor.from_coordinates(shape, coordinates, rng.random(len(places)) + 0.5)
+
+
+@every_pair_of_any_order
+def test_tensors_of_any_order_are_converted(source, target):
+    for tensor in of_shapes((5,), (2, 3, 4), (3, 1, 4, 5)):
         assert convert(tensor, source, target).wrong is None
+
+
+@every_pair_of_any_order
+@pytest.mark.parametrize("make", [(), (("lanes.divide", 3), ("lanes.multiply", 5))], ids=str)
+def test_a_run_on_a_tensor_of_any_order_takes_as_long_as_its_closed_form(source, target, make):
+    """The dividers and multipliers of an item are divided among the dimensions, but for the first."""
+    for tensor in of_shapes((900,), (9, 10, 11), (30, 2, 3, 20), (3, 4, 5, 6, 7)):
+        done = convert(tensor, source, target, 32, *make)
+        assert -7 <= done.cycles - done.cost().cycles <= 8
+        name = f"{source} to {target}, {tensor.shape}, {make}"
+        check_kept(
+            Path(__file__).parent / "conversions.json",
+            name,
+            {"cycles": done.cycles, "checksum of all counters": checksum(done.machine.kernel.statistics())},
+        )
 
 
 def test_the_tree_of_the_specification():

@@ -177,6 +177,31 @@ def test_a_pause_passes_no_cycle_in_which_the_condition_holds(condition):
         silent = max(silent, cycle + pause)
 
 
+FASTER = funnel((Node("source", 0, 40),), frequencies=(Fraction(10**9), Fraction(5 * 10**9, 2)))
+
+
+@pytest.mark.parametrize(
+    ("condition", "network", "pause"),
+    [
+        ("cycle > 60", BUSY_FUNNEL, 61),
+        ("source0 busy > 60", BUSY_FUNNEL, 61),
+        ("source0 busy >= 60", BUSY_FUNNEL, 60),
+        ("* busy > 60", BUSY_FUNNEL, 61),
+        ("source0 busy == 60", BUSY_FUNNEL, 60),
+        ("source0 busy != 0", BUSY_FUNNEL, 1),  # not only upwards: looked at in every cycle
+        ("source0 busy > 60 and cycle > 20", BUSY_FUNNEL, 61),
+        ("source0 busy > 60 or cycle > 20", BUSY_FUNNEL, 21),
+        ("source0 busy > 60", FASTER, 61),
+        ("sink3 busy > 60", FASTER, 19),  # three of its cycles may end in one, and the first is cut off
+    ],
+)
+def test_a_pause_is_as_long_as_a_number_needs_to_reach_its_bound(condition, network, pause):
+    """From the first cycle, in a machine in which something happens in every cycle."""
+    kernel = watched(network)
+    kernel.build()
+    assert Trigger(condition, kernel).predicate.pause(0, 1) == pause
+
+
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
