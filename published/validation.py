@@ -105,7 +105,7 @@ def machine_figures(accelerator: Accelerator[Any], tell: Callable[[str], None]) 
 
 def _run_figures(machine: str, publication: Published, run: Run) -> Iterator[Figure]:
     """Yield the cycles of a run, and the traffic of all tensors."""
-    figures = publication.find(run.matrix, "reported")
+    figures = publication.find(run.matrix, "reported", run.model)
     if figures is None:
         return
     knowledge = figures.held, figures.settled_with(run.model)
@@ -122,7 +122,7 @@ def _run_figures(machine: str, publication: Published, run: Run) -> Iterator[Fig
 
 def _external_figures(machine: str, publication: Published, run: FetchedRun) -> Iterator[Figure]:
     """Yield the cycles of an external run, and the traffic of all tensors if both are known."""
-    reported, teaal = (publication.find(run.matrix, by) for by in ("reported", "TeAAL"))
+    reported, teaal = (publication.find(run.matrix, by, run.model) for by in ("reported", "TeAAL"))
     assert reported is not None
     assert reported.cycles is not None
     common: dict[str, Any] = {

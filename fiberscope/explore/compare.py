@@ -141,9 +141,10 @@ class Published(_Row):
         """Return whether the errors of a model judge the machine."""
         return not self.as_published or model in self.as_published
 
-    def find(self, matrix: str, by: str) -> Figures | None:
-        """Return the first figures of a matrix by a source, whatever their models; None without figures."""
-        return next((row for row in self.figures if (row.matrix, row.by) == (matrix, by)), None)
+    def find(self, matrix: str, by: str, model: str) -> Figures | None:
+        """Return the first figures of a matrix by a source for a model; None without figures."""
+        rows = (row for row in self.figures if (row.matrix, row.by) == (matrix, by))
+        return next((row for row in rows if not row.models or model in row.models), None)
 
 
 @dataclass(frozen=True)
@@ -281,7 +282,7 @@ def _check_names(
 
 def _compare_run(publication: Published, name: str, model: str, reports: Sequence[Report]) -> Run:
     """Compare the runs of a matrix, one for each draw, with the published figures."""
-    reported, teaal = publication.find(name, "reported"), publication.find(name, "TeAAL")
+    reported, teaal = (publication.find(name, by, model) for by in ("reported", "TeAAL"))
     cycles = [report.cycles for report in reports]
     # the published run had one draw of an unknown seed, which the mean represents
     mean_cycles = round(sum(cycles) / len(cycles))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.explore.tables import load_available, read_table, simulate_to_end
 from fiberscope.results.report.document import Report
+from fiberscope.workloads.errors import nearest
 
 FILE = "designs.yaml"
 
@@ -52,6 +53,16 @@ class Designs(_Row):
     problems: dict[str, dict[str, str | int]] = Field(min_length=1)
     workloads: dict[str, tuple[str, ...]] = Field(min_length=1)
     published: tuple[Ratio, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_problems(self) -> Self:
+        for workload, names in self.workloads.items():
+            for name in names:
+                if name not in self.problems:
+                    raise ValueError(
+                        f"{workload}: there is no problem {name}; {nearest(name, self.problems)}"
+                    )
+        return self
 
 
 @dataclass(frozen=True)

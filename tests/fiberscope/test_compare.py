@@ -216,3 +216,16 @@ def test_each_study_of_the_command_is_a_module_of_the_sources(study: str) -> Non
     if study in ("costs", "mint", "validation"):
         pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
     assert callable(import_module(f"published.{study}").study)
+
+
+def test_figures_of_a_model_are_not_those_of_another() -> None:
+    source = "table 3 of a paper that has two runs"
+    figures = [
+        {"matrix": "m", "by": "reported", "cycles": cycles, "models": models, "source": source}
+        for cycles, models in ((100, ["fast"]), (200, ["slow"]))
+    ]
+    models = {"fast": {"x": 1}, "slow": {"x": 2}, "other": {"x": 3}}
+    published = Published.model_validate({"settings": {}, "models": models, "figures": figures})
+    cycles = {name: getattr(published.find("m", "reported", name), "cycles", None) for name in models}
+    assert cycles == {"fast": 100, "slow": 200, "other": None}
+    assert set(published.runs("m")) == {"fast", "slow"}

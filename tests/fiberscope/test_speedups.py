@@ -61,3 +61,9 @@ def test_a_workload_that_the_table_does_not_have_is_run_with_every_problem(
     rows = speedups.speedups(SimpleNamespace(), ["other"])
     assert [row.problem for row in rows] == ["bfs", "sssp"]
     assert len(asked) == 4
+
+
+def test_a_workload_with_a_problem_that_does_not_exist_is_refused_with_the_nearest() -> None:
+    table = TABLE.model_dump() | {"workloads": {"graph": ("sssp", "ssps")}}
+    with pytest.raises(ValueError, match="graph: there is no problem ssps; did you mean sssp"):
+        Designs.model_validate(table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,8 @@ def _dask_jobqueue() -> ModuleType:
     handler = signal.getsignal(signal.SIGINT)
     import dask_jobqueue  # noqa: PLC0415  (optional)
 
-    signal.signal(signal.SIGINT, handler)
+    if threading.current_thread() is threading.main_thread():  # only this thread may set, and so replace, it
+        signal.signal(signal.SIGINT, handler)
     return dask_jobqueue
 
 

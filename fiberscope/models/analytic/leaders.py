@@ -8,7 +8,6 @@ Source: Sparseloop (MICRO 2022), Section 5.3.4 and Figure 10.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,7 @@ from fiberscope.models.analytic.density import compute_empty_share
 from fiberscope.models.analytic.joint import have_counted_densities, share_both_nonempty
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
-from fiberscope.models.analytic.safs import Condition
+from fiberscope.models.analytic.safs import Condition, SparseFeatures
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Leaders:
         traffic: dense traffic of the mappings.
         options: options of the model.
         blocks: words of a row, by level.
-        formats: the indices of levels and tensors that have a format.
+        features: the format of each tensor at each level.
     """
 
     def __init__(
@@ -80,9 +79,9 @@ class Leaders:
         traffic: Traffic,
         options: Options,
         blocks: tuple[int, ...],
-        formats: Collection[tuple[int, int]],
+        features: SparseFeatures,
     ) -> None:
-        self._formats = formats
+        self._features = features
         self._problem, self._traffic, self._options = problem, traffic, options
         self._nest, self._blocks = traffic.nest, blocks
         self._bounds = np.array(problem.bounds)
@@ -105,22 +104,26 @@ class Leaders:
         all_effectual, is_exact = effectual, self._options.joint == "exact"
         if is_exact and have_counted_densities(self._problem, condition.leaders):
             # two leaders with data: the exact share of pairs replaces the product of the two shares
-            (first_tile, _is_unusable), (second_tile, _second_mask) = tiles
-            effectual = all_effectual = share_both_nonempty(
+            (first_tile, first_unusable), (second_tile, second_unusable) = tiles
+            pair_share = share_both_nonempty(
                 self._problem, condition.leaders[0], first_tile, condition.leaders[1], second_tile
             )
+            # without the emptiness of a leader, the product is the share of the other leader alone
+            effectual = all_effectual = np.where(first_unusable | second_unusable, effectual, pair_share)
         elif (
             is_exact
             and have_counted_densities(self._problem, (*condition.leaders, target))
             and self._is_stored(owner, target)
         ):
             # one leader, and a follower of which only nonzeros are read: a conditional share for these reads
-            effectual = self._compute_nonempty_given_stored(owner, target, condition.leaders[0], tiles[0][0])
+            ((tile, is_unusable),) = tiles
+            stored_share = self._compute_nonempty_given_stored(owner, target, condition.leaders[0], tile)
+            effectual = np.where(is_unusable, effectual, stored_share)
         return Omission(owner, target, 1.0 - effectual, 1.0 - all_effectual)
 
     def _is_stored(self, owner: int, follower: int) -> bool:
-        """Return whether the follower has a format, so that only its nonzeros count as read."""
-        return (owner, follower) in self._formats
+        """Return whether the follower's format is compressed, so that only its nonzeros count as read."""
+        return self._features.is_compressed(owner, follower)
 
     def _compute_nonempty_given_stored(
         self, owner: int, follower: int, leader: int, box: Integers

@@ -139,7 +139,9 @@ class _Loops:
                 continue
             # a row of the tables, see ``_tabulate_transitions``
             row = np.where(inward, np.minimum(rank, ranks), rank + 1)
-            target = np.where(shares_rank[row, dimension], rank, next_rank[row, dimension])
+            # the rank before the first free one belongs to the tiles inside, and is not shared
+            shares = shares_rank[row, dimension] & (rank >= start)
+            target = np.where(shares, rank, next_rank[row, dimension])
             outside = (target < start) if inward else (target >= ranks)
             short |= counts & outside
             is_assigned = counts & ~outside

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -286,7 +287,8 @@ def _describe_config(case: Case, evaluation: Evaluation) -> dict[str, Any]:
     design = evaluation.design
     return {
         "options": design.options.model_dump(mode="json"),
-        "energies": design.energies.source,
+        # without the folder, which differs by installation for a design that ships
+        "energies": Path(design.energies.source).name,
         "levels": {
             level.name: {
                 key: value for key, value in vars(level).items() if isinstance(value, int | float | str)

@@ -70,7 +70,7 @@ def count_sparse_actions(
     """
     representation = Representation(problem, traffic, features, options)
     stored_tiles = {key: representation.stored_tile(*key) for key in traffic.dense}
-    leaders = Leaders(problem, traffic, options, blocks, features.formats)
+    leaders = Leaders(problem, traffic, options, blocks, features)
     weights = {
         (level, tensor): stored_tile.density
         * traffic.dense[level, tensor].tile

@@ -137,8 +137,8 @@ def read_nest(specification: Specification, shapes: Mapping[str, int]) -> Specif
 
     Raises:
         InputError: the specification is not a nest: it has several Einsums, another expression than a product
-            of two matrices, partitions by occupancy, flattened ranks, a cache, or a buffer whose data no loop
-            determines.
+            of two matrices, partitions by occupancy, flattened ranks, a cache, a tensor that no component
+            holds, or a buffer whose data no loop determines.
     """
     if len(specification.einsums) != 1 or specification.iteration is not None:
         raise _make_refusal(
@@ -147,6 +147,9 @@ def read_nest(specification: Specification, shapes: Mapping[str, int]) -> Specif
     einsum = specification.einsums[0]
     operands = _find_operands(specification, einsum)
     loops = tuple(_list_loops(specification, einsum, shapes))
+    bound = {binding.tensor for binding in einsum.bindings.storage}
+    if unbound := [name for name in (*operands, einsum.output) if name not in bound]:
+        raise _make_refusal(specification, f"no component holds {' and '.join(unbound)}")
     levels, depths = _list_levels(specification, einsum, loops)
     nest = SpecifiedNest(specification, einsum, operands, loops, levels, depths)
     for level in range(len(levels)):
@@ -261,8 +264,10 @@ def _check_eviction(nest: SpecifiedNest, level: int) -> None:
         for binding in nest.einsum.bindings.storage:
             if (binding.component, binding.tensor) != (nest.levels[level], name):
                 continue
-            if binding.evict_on not in (evicting_loop, None) or (evicting_loop and binding.evict_on is None):
+            evict_on = None if binding.evict_on == "root" else binding.evict_on
+            if evict_on != evicting_loop:
                 reason = (
-                    f"{binding.component} evicts {name} on {binding.evict_on}, and {evicting_loop} moves it"
+                    f"{binding.component} evicts {name} on {evict_on or 'no loop'}, "
+                    f"and {evicting_loop or 'no loop'} moves it"
                 )
                 raise _make_refusal(nest.specification, reason)

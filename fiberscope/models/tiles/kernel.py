@@ -22,6 +22,7 @@ from fiberscope.workloads.expressions.expression import (
 )
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_statement
 
+RESERVED = ("O", "total", "fetches", "nonzeros", "visits", "iterations")  # keys beside those of the operands
 _EXAMPLE = "C[i,j]=A[i,k]*B[k,j]"
 
 
@@ -57,6 +58,9 @@ class Kernel:
         equation = _parse(text)
         _check_expression(equation.expression, text)
         inputs = list(accesses(equation.expression))
+        for access in inputs:
+            if access.tensor in RESERVED:
+                raise InputError(f"{text}: {access.tensor} is a word of the report; rename the tensor")
         indices = {access.tensor: _plain_indices(access, text) for access in (*inputs, equation.output)}
         _check_indices(indices, inputs, equation.output, text)
         return cls(equation.output.tensor, indices, equation.expression, _parse_order(order, indices))

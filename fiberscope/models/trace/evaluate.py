@@ -133,7 +133,7 @@ class IntersectionCounts:
     leader_follower: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # two rounds of an iteration are different runs, even if all is equal
 class EinsumRun:
     """Activity of one Einsum.
 

@@ -34,21 +34,18 @@ from fiberscope.workloads.expressions.expression import Alias, Statement
 STAND_IN = 1  # value of a symbol without a value, in references and in coefficients of indices
 
 
-def load(
-    name: str, settings: Mapping[str, object] | None = None, symbols: Mapping[str, float] | None = None
-) -> Specification:
+def load(name: str, settings: Mapping[str, object] | None = None) -> Specification:
     """Load the specification of an accelerator, of one of its variants, or of a file.
 
     Args:
         name: ``gamma``, ``extensor-energy``, or the path of a YAML file.
         settings: symbols and parameters of the machine by key; a value may be an ``Entry``.
-        symbols: values of symbols that have no value in the file or the settings; see ``Draft.complete``.
 
     Raises:
         ConfigurationError: the specification does not exist or is invalid; the message has file, line and
             column.
     """
-    return draft(name, settings).complete(symbols)
+    return draft(name, settings).complete()
 
 
 def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:

@@ -50,8 +50,7 @@ class RecordedRun:
         run: cycles, simulated seconds and the reason of the end.
         deadlock: the error of a deadlock, or None.
         unwritten: the reason why a file could not be written, or None. Of several files, the waveform is
-            named first, then the memory trace, then the states. If the memory trace fails, the states are not
-            written.
+            named first, then the memory trace, then the states. The others are written all the same.
         misplaced_requests: a line for each fault that the check of memory requests found.
     """
 
@@ -107,7 +106,7 @@ def run_recorded(
             run, deadlock = _deadlocked_run(kernel), error
         unwritten = close_trace()  # in the context, which deletes a trace that was not completed
     if files and states and not (run.complete and recorders.only_unfinished_states):
-        unwritten = unwritten or files.write(states)
+        unwritten = next(filter(None, [unwritten, files.write(states)]), None)  # also if the trace failed
     requests = check.ended(complete=run.complete) if check else ()
     # the fault of the waveform is known only after the context, which closes it
     return RecordedRun(run, deadlock, waveform.fault or unwritten, requests)

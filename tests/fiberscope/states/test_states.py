@@ -2,6 +2,8 @@
 
 import json
 import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +13,8 @@ import pytest
 import fiberscope
 from fiberscope.accelerators import configuration, find
 from fiberscope.models.graphs.execution import run as run_graph
+from fiberscope.results.errors import UnwrittenFileError
+from fiberscope.results.recording import simulation
 from fiberscope.results.recording.document import ComponentStates, StateTimeline, slices_of
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.watch import Queue, StateWatch
@@ -318,3 +322,19 @@ def test_another_document_is_refused(text, tmp_path):
         StateTimeline.read(file)
     with pytest.raises(fiberscope.InputError, match="cannot read the timeline"):
         StateTimeline.read(tmp_path / "none")
+
+
+def test_states_are_written_even_if_the_memory_trace_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def fail(*_arguments: object) -> Iterator[Callable[[], str]]:
+        yield lambda: "no room for the trace"
+
+    monkeypatch.setattr(simulation, "record_requests", fail)
+    states = StateFiles(timeline=tmp_path / "states.json")
+    with pytest.raises(UnwrittenFileError, match="no room for the trace"):
+        fiberscope.simulate(
+            "gamma", "uniform:rows=9,cols=9,nonzeros=20", memory_trace=tmp_path / "trace", timeline=states
+        )
+    assert json.loads((tmp_path / "states.json").read_text())["components"]

@@ -44,6 +44,22 @@ assert signal.getsignal(signal.SIGINT) is before
 """
 
 
+IN_A_THREAD = """
+import dask_jobqueue
+from concurrent.futures import ThreadPoolExecutor
+from fiberscope.explore.sweeps.clusters import _dask_jobqueue
+with ThreadPoolExecutor(1) as threads:
+    assert threads.submit(_dask_jobqueue).result().SLURMCluster is not None
+"""
+
+
+def test_the_library_of_batch_systems_is_used_from_any_thread_once_it_is_imported() -> None:
+    """Only the main thread may set the handler of a signal."""
+    command = [sys.executable, "-c", IN_A_THREAD]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_ctrl_c_is_still_the_commands_own_beside_the_library_of_batch_systems() -> None:
     """The library has Ctrl-C end the process without a word, from its import on."""
     done = subprocess.run([sys.executable, "-c", DASK_JOBQUEUE], capture_output=True, text=True, check=False)

@@ -129,6 +129,8 @@ def find(
 def _check(search: str, metrics: Sequence[str]) -> None:
     if search not in SEARCHES:
         raise InputError(f"there is no search {search}; {nearest(search, SEARCHES)}")
+    if not metrics:
+        raise InputError(f"the search has no metric; give at least one of {', '.join(METRICS)}")
     for name in metrics:
         if name not in METRICS:
             raise InputError(f"there is no metric {name}; {nearest(name, METRICS)}")

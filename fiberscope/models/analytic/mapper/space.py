@@ -130,13 +130,16 @@ class Space:
         )
 
     def _assign_to_y(self, spatial: Integers) -> Booleans | None:
-        """Assign spatial loops to Y so that they fit if possible; None if no mesh has a Y axis."""
+        """Assign spatial loops to Y by the constraints, else so that they fit; None without a Y axis."""
         if (self.fan_outs[:, 1] == 1).all() and not any(self.constraints.on_y):
             return None
         on_y = np.zeros(spatial.shape, np.bool_)
         for level, (along_x, along_y) in enumerate(self.fan_outs):
             bounds, constraint = spatial[:, level], self.constraints.on_y[level]
-            choices = [constraint] if constraint else product((False, True), repeat=self.dimensions)
+            if constraint is not None:  # also where it does not fit, so that the mapping is invalid
+                on_y[:, level] = constraint
+                continue
+            choices = product((False, True), repeat=self.dimensions)
             # a mapping takes the first choice that fits; without one, its loops stay along X
             is_open = np.ones(len(spatial), np.bool_)
             for choice in map(np.array, choices):

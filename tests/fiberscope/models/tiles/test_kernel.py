@@ -5,7 +5,7 @@ import pytest
 from one_line import one_line
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.kernel import RESERVED, Kernel
 from fiberscope.models.tiles.operands import load_operands
 
 PRODUCT = "C[i,j] = A[i,k] * B[k,j]"
@@ -93,3 +93,10 @@ def test_weights_of_a_convolution_are_a_matrix_of_a_product_and_a_tensor_of_thei
     convolution = Kernel.read("O[m,p] = F[m,c,r,s] * U[c,r,s,p]", "mcrsp")
     given = load_operands(convolution, [weights, "tensor:shape=2x3x3x5,nonzeros=9"])
     assert {name: one.shape for name, one in given.items()} == {"F": (4, 2, 3, 3), "U": (2, 3, 3, 5)}
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_an_input_with_the_name_of_a_count_of_the_report_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} is a word of the report; rename the tensor"):
+        Kernel.read(f"C[i,j] = {name}[i,k] * B[k,j]", "ikj")
+    assert Kernel.read(f"{name}[i,j] = A[i,k] * B[k,j]", "ikj").result == name

@@ -15,7 +15,7 @@ from fiberscope.models.trace.caches import AccessList, BeladyCache, SetAssociati
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.instances import BodyCounter, Instances, Multicast
 from fiberscope.models.trace.load import load
-from fiberscope.models.trace.model import Model
+from fiberscope.models.trace.model import Model, _build_merger_input
 from fiberscope.models.trace.options import Effects, Options
 from fiberscope.models.trace.recorder import Buffet, Capacity, EagerBuffet
 from fiberscope.models.trace.spacetime import find_outermost_in_space
@@ -246,3 +246,21 @@ def test_an_effect_is_on_with_the_machine_and_off_with_the_tool(effect):
     assert getattr(Options(semantics="machine").effects, effect)
     assert getattr(Options(**{effect: True}).effects, effect)
     assert not getattr(Options(semantics="machine", **{effect: False}).effects, effect)
+
+
+def test_a_merger_reads_the_latest_tensor_of_an_iteration_even_if_all_rounds_are_equal() -> None:
+    """Rounds whose Einsums are equal are different runs: the arrays of their tensors are never compared."""
+    specification = load("outerspace")
+    entries = (np.array([0, 1, 2]), np.array([1, 2, 0]))
+    tensors = {
+        name: FiberTree.from_coo(dict.fromkeys(specification.tensors[name].ranks, 3), entries, np.ones(3))
+        for name in specification.inputs
+    }
+    outcome = run(specification, tensors)
+    rounds = (*(replace(done) for done in outcome.runs), *outcome.runs)
+    merged = [(done, binding) for done in outcome.runs for binding in done.prepared.einsum.bindings.mergers]
+    assert merged
+    for done, binding in merged:
+        read = _build_merger_input(done, binding, replace(outcome, runs=rounds))
+        assert read is _build_merger_input(done, binding, outcome)
+        assert rounds.index(done) == len(outcome.runs) + outcome.runs.index(done)
