@@ -25,8 +25,8 @@ from fiberscope.results.report.surrogates import footnote
 
 STARVED = "An idle component counts as waiting for input while a component that writes to it is not idle."
 AS_REPORTED = (
-    "As the report counts: a component that lacks a token may be idle. With a timeline of the whole run "
-    "(--timeline of the run, and of this page) it counts as waiting for input."
+    "These are the report's counts: a component that lacks a token may count as idle. With a timeline of the "
+    "whole run (--timeline of the run and of this page), such a component counts as waiting for input."
 )
 
 

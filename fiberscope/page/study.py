@@ -121,9 +121,9 @@ def _write_notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
         return notices
     return [
         *notices,
-        f"Of {len(frame):,} runs this page carries {len(runs):,}: of every accelerator and workload those "
-        "that no other beats in both cycles and traffic, some that failed, and an even sample of the rest. "
-        "Charts, medians and counts are of these alone; fiberscope results asks all of them.",
+        f"This page has {len(runs):,} of {len(frame):,} runs: for each accelerator and workload the runs "
+        "that no other run beats in both cycles and traffic, some failed runs, and an even sample of the "
+        "rest. Charts, medians and counts cover only these runs; fiberscope results queries all runs.",
     ]
 
 

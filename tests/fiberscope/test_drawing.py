@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope import accelerators
-from fiberscope.results.drawing.graph import Box, Bundle, Graph
+from fiberscope.results.drawing.graph import MACHINE_LEGEND, Box, Bundle, Graph
 from fiberscope.results.drawing.layout import HEIGHT, WIDTH, arrange
 from fiberscope.results.drawing.machine import draw_machine, families_of
 from fiberscope.results.drawing.svg import svg
@@ -130,3 +130,16 @@ def test_a_label_that_is_wider_than_its_box_is_smaller():
     styles = {text.text: text.get("style", "") for text in root.iter(f"{SVG}text")}
     assert styles["pe"] == ""
     assert styles[f"{long} x2"].startswith("font-size:10.")
+
+
+@pytest.mark.parametrize("name", accelerators.names())
+def test_the_legend_is_within_the_picture(name):
+    """A legend may be wider than a narrow machine, such as Graphicionado."""
+    root = ET.parse(IMAGES / f"{name}.svg").getroot()
+    left, _, width, _ = map(float, root.attrib["viewBox"].split())
+    entries = [text for text in root.iter(f"{SVG}text") if text.text in MACHINE_LEGEND.values()]
+    assert entries
+    for entry in entries:
+        start = float(entry.attrib["x"])
+        assert left <= start - 15
+        assert start + 6 * len(entry.text) <= left + width

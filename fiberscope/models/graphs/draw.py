@@ -13,6 +13,12 @@ from fiberscope.results.drawing.graph import Graph as Drawing
 from fiberscope.results.drawing.layout import arrange
 from fiberscope.results.drawing.svg import svg
 
+LEGEND = {
+    "own": "computes values",
+    "block": "routes coordinates and references",
+    "memory": "reads or writes a tensor",
+}
+
 
 def svg_text(graph: Graph, name: str, memory_of: Callable[[Stream], str | None] = lambda stream: None) -> str:
     """Return the text of an SVG file; a tooltip at each line lists its streams.
@@ -46,7 +52,7 @@ def drawing_of(graph: Graph, memory_of: Callable[[Stream], str | None] = lambda 
                 reverse.up.append(description)
             else:
                 bundles.setdefault(ends, Bundle(*ends)).down.append(description)
-    return Drawing(boxes, tuple(bundles.values()))
+    return Drawing(boxes, tuple(bundles.values()), LEGEND)
 
 
 def _meaning(graph: Graph) -> str:

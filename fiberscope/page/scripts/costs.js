@@ -26,6 +26,8 @@ const Costs = (() => {
 
   /* `most` is where the axis ends, that two charts beside one another have the same. */
   function draw(bars, unit, width, most, label) {
+    // A narrow chart has space for two labels.
+    const ticks = d3.ticks(0, most, 2).filter((_, at, all) => width >= WIDE || at === 0 || at === all.length - 1);
     const bounded = bars.filter(({ upper }) => upper !== null);
     return Plot.plot({
       width,
@@ -36,7 +38,7 @@ const Costs = (() => {
       marginBottom: 42,
       style: Chart.style,
       ariaLabel: label,
-      x: { domain: [0, most], ticks: 2, tickFormat: Format.tick(unit), label: null, grid: true },
+      x: { domain: [0, most], ticks, tickFormat: Format.tick(unit), label: null, grid: true },
       y: { domain: bars.map(({ name }) => name), label: null, tickSize: 0, padding: 0.2 },
       marks: [
         Plot.barX(bars, { x: "known", y: "name", fill: Chart.SERIES[0], ariaHidden: "true" }),

@@ -44,7 +44,7 @@ const Course = (() => {
     const drawn = lines
       .filter(([, counts]) => d3.max(counts) > 0)
       .map((line, at) => plot(line, at, interval, width));
-    const caption = `Means of every ${Format.value(interval)} cycles; the last stretch may be shorter.`;
+    const caption = `Means of every ${Format.value(interval)} cycles; the last interval may be shorter.`;
     return Chart.frame(TITLE, drawn, caption, () => table(lines, interval));
   }
 

@@ -43,7 +43,7 @@ const Detail = (() => {
       ? element("p", {}, run.bottleneck || "")
       : element("p", { class: "failed" }, `${run.status}: ${run.reason}`);
 
-  const NOBODY = "Choose a run in a chart or in the table to see its settings and what held it back.";
+  const NOBODY = "Choose a run in a chart or in the table to see its settings and its bottleneck.";
 
   function show(run) {
     if (!run) return [element("h2", {}, "A run"), element("p", { class: "soft" }, NOBODY)];

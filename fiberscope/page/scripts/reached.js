@@ -1,12 +1,12 @@
-/* The roofline of a single run: its operations a cycle over those a byte of traffic, under what the report tells of roofs. */
+/* The roofline of a single run: operations per cycle over operations per byte of traffic, below the roofs that the report has. */
 const Reached = (() => {
   const TITLE = "Roofline";
-  const AROUND = 8; // times the run's own operations a byte, to both sides
+  const AROUND = 8; // times the run's own operations per byte, to both sides
 
   const number = (label) => ({ label, unit: "", type: "number", role: "measure" });
 
   function plot(told, lines, width) {
-    const [X, Y] = [number(`${told.work} a byte of traffic`), number(`${told.work} a cycle`)];
+    const [X, Y] = [number(`${told.work} per byte of traffic`), number(`${told.work} per cycle`)];
     const across = [told.intensity / AROUND, told.intensity * AROUND];
     const drawn = lines(across);
     const x = Scale.of(X, across, true);
@@ -27,21 +27,21 @@ const Reached = (() => {
 
   function caption(told, roof) {
     const slope = told.bandwidth
-      ? `The slope is the memory's peak of ${Format.value(told.bandwidth)} bytes a cycle.`
+      ? `The slope is the memory's peak of ${Format.value(told.bandwidth)} bytes per cycle.`
       : "The memory's peak is not known, so there is no slope.";
     const flat = told.peak
-      ? `The flat part is what ${told.workers} would do, useful or not, at the rate of this run if never without work: ${Format.value(told.peak)} a cycle.`
+      ? `The flat part is what ${told.workers} would do at the rate of this run if they were never without work: ${Format.value(told.peak)} per cycle, useless operations included.`
       : `No component counts ${told.work} by itself, so their peak is not known and there is no flat part.`;
-    const point = `${Format.value(told.rate)} ${told.work} a cycle, ${Format.value(told.intensity)} a byte of traffic.`;
+    const point = `${Format.value(told.rate)} ${told.work} per cycle, ${Format.value(told.intensity)} per byte of traffic.`;
     return `${point}${reached(told, roof)} ${slope} ${flat}`;
   }
 
   function table(told, roof) {
     const rows = [
-      [`${told.work} a byte of traffic`, told.intensity],
-      [`${told.work} a cycle`, told.rate],
-      ["memory's peak in bytes a cycle", told.bandwidth ?? "not known"],
-      ["workers' peak a cycle, useful or not", told.peak ?? "not known"],
+      [`${told.work} per byte of traffic`, told.intensity],
+      [`${told.work} per cycle`, told.rate],
+      ["memory's peak in bytes per cycle", told.bandwidth ?? "not known"],
+      ["workers' peak per cycle, useless operations included", told.peak ?? "not known"],
       ["roof there", Number.isFinite(roof) ? roof : "not known"],
     ];
     return tabular("", ["measure", { text: "value", number: true }], rows);
@@ -49,7 +49,7 @@ const Reached = (() => {
 
   function show(width) {
     const told = Data.roofline;
-    if (!told) return Chart.nothing(TITLE, "The report tells no operations, or no traffic.");
+    if (!told) return Chart.nothing(TITLE, "The report has no operations, or no traffic.");
     const roof = Roof.height(told.intensity, told);
     const lines = (across) => (Number.isFinite(roof) ? [Roof.outline(told, across)] : []);
     return Chart.frame(TITLE, plot(told, lines, width), caption(told, roof), () => table(told, roof));

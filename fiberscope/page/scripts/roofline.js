@@ -67,11 +67,11 @@ const Roofline = (() => {
   }
 
   function caption(hidden) {
-    const fewer = ` The runs have ${hidden} more flat parts, too many to draw: look at a run to see its own.`;
+    const fewer = ` The runs have ${hidden} more flat parts, too many to draw: select a run to see its own.`;
     return (
-      "Operations are multiplications without a zero; of a run that has no multiplications, those that it did most of. " +
-      "The slope is the memory's peak bandwidth; the flat part is what the workers would do, zeros included, " +
-      `at the run's rate if they were never without work.${hidden ? fewer : ""}`
+      "Operations are useful multiplications; for a run without multiplications, the most frequent operation. " +
+      "The slope is the memory's peak bandwidth; the flat part is what the workers would do " +
+      `at the rate of the run if they were never without work, useless operations included.${hidden ? fewer : ""}`
     );
   }
 

@@ -1,7 +1,7 @@
 /* A single run: its machine, where the cycles went, traffic, its course over time, and who waited for whom. */
 const Run = (() => {
   const NO_TIMELINE =
-    "With a timeline (--timeline of the run, and of this page) there is a chart of who waited for whom here.";
+    "For a chart of who waited for whom, give --timeline to the run and to fiberscope page.";
 
   const SMALLEST = 0.75; // of the drawing's size; where there is less room it scrolls
 

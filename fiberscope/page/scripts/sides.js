@@ -59,7 +59,7 @@ const Sides = (() => {
 
   function tables(pair) {
     const differing = differences(pair);
-    const title = differing.length ? "What they were given that differs" : "They were given the same";
+    const title = differing.length ? "Settings that differ" : "The settings are equal";
     return [
       tabular(title, heads("setting", pair).slice(0, 3), differing),
       tabular("What was measured", heads("measure", pair), measured(pair)),

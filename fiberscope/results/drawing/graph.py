@@ -17,6 +17,12 @@ _KINDS = {  # by package; the first that contains the class counts
     "fiberscope.hw.networks.crossbar": "network",
     "fiberscope.hw": "block",
 }
+MACHINE_LEGEND = {  # meaning of each kind of box in the drawing of a machine
+    "own": "component of this machine",
+    "block": "library block",
+    "network": "network",
+    "memory": "memory",
+}
 
 
 @dataclass(frozen=True)
@@ -46,10 +52,11 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Graph:
-    """Boxes by name in the order of creation, and bundles between boxes."""
+    """Boxes by name in the order of creation, bundles between boxes, and the meaning of each kind of box."""
 
     boxes: Mapping[str, Box]
     bundles: tuple[Bundle, ...]
+    legend: Mapping[str, str] = field(default_factory=lambda: MACHINE_LEGEND)
 
 
 def build_graph(kernel: Kernel) -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from itertools import pairwise
 
@@ -17,7 +17,6 @@ COLOURS = {  # fill and border of each kind of box
     "network": ("#f1f3f4", "#7a828a"),
     "memory": ("#fdeedd", "#c9741a"),
 }
-KINDS = {"own": "the machine's own", "block": "block of hw/", "network": "network", "memory": "memory"}
 STYLE = (
     f"text{{font:{FONT_SIZE}px ui-sans-serif,system-ui,'DejaVu Sans',sans-serif;fill:#202124}}"
     ".count{font-size:11px;fill:#5f6368}.frame{fill:#f8f9fa;stroke:#9aa0a6;stroke-dasharray:5 4}"
@@ -36,16 +35,18 @@ def svg(graph: Graph, layout: Layout, title: str, marks: Iterable[str] = ()) -> 
     """
     left, right, bottom = layout.extent
     frames = list(_frames(graph, layout))
-    width, height = right - left + 2 * MARGIN, bottom + 2 * MARGIN + LEGEND_HEIGHT
+    middle, height = (left + right) / 2, bottom + 2 * MARGIN + LEGEND_HEIGHT
+    entries = _legend_widths(graph)
+    width = max(right - left, sum(entries.values())) + 2 * MARGIN
     framed = {name for _, _, members in frames for name in members}
     parts = [
         *(_frame(scope, rectangle) for scope, rectangle, _ in frames),
         *(_line(line) for line in layout.lines),
         *(_box(graph.boxes[name], centre, name in framed) for name, centre in layout.boxes.items()),
         *marks,
-        *_legend(graph, (left + right) / 2, bottom + MARGIN + LEGEND_HEIGHT / 2),
+        *_legend(graph, entries, middle, bottom + MARGIN + LEGEND_HEIGHT / 2),
     ]
-    return sheet((left - MARGIN, -MARGIN, width, height), title, parts)
+    return sheet((middle - width / 2, -MARGIN, width, height), title, parts)
 
 
 def sheet(view: tuple[float, float, float, float], title: str, parts: Iterable[str]) -> str:
@@ -154,14 +155,18 @@ def _shrink(label: str, width: float) -> str:
     return "" if scale >= 1 else f' style="font-size:{FONT_SIZE * scale:.1f}px"'
 
 
-def _legend(graph: Graph, middle: float, y: float) -> Iterator[str]:
-    kinds = [kind for kind in KINDS if any(box.kind == kind for box in graph.boxes.values())]
-    widths = [26 + 6.6 * len(KINDS[kind]) for kind in kinds]
-    x = middle - sum(widths) / 2
-    for kind, width in zip(kinds, widths, strict=True):
+def _legend_widths(graph: Graph) -> dict[str, float]:
+    """Return the width in pixels of the legend's entry for each kind of box in the graph."""
+    shown = {box.kind for box in graph.boxes.values()}
+    return {kind: 26 + 6.6 * len(text) for kind, text in graph.legend.items() if kind in shown}
+
+
+def _legend(graph: Graph, widths: Mapping[str, float], middle: float, y: float) -> Iterator[str]:
+    x = middle - sum(widths.values()) / 2
+    for kind, width in widths.items():
         fill, border = COLOURS[kind]
         yield (
             f'<rect x="{x:g}" y="{y - 5:g}" width="10" height="10" rx="2" fill="{fill}" stroke="{border}"/>'
-            f'<text class="count" x="{x + 15:g}" y="{y + 4:g}">{KINDS[kind]}</text>'
+            f'<text class="count" x="{x + 15:g}" y="{y + 4:g}">{graph.legend[kind]}</text>'
         )
         x += width

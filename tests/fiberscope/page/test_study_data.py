@@ -139,7 +139,7 @@ def test_of_few_all_are_carried() -> None:
 def test_a_page_that_carries_a_part_says_so(tmp_path: Path) -> None:
     made = study_data(study(tmp_path), max_runs=20)
     assert len(made["ids"]) == 20
-    assert made["notices"][0].startswith("Of 36 runs this page carries 20: ")
+    assert made["notices"][0].startswith("This page has 20 of 36 runs: ")
     assert (made["total"], made["failed"]) == (36, 3)
 
 
