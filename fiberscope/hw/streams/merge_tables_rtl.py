@@ -84,11 +84,20 @@ class WaysParameters(TablesParameters):
 
 def tables_of(lists: Lists) -> dict[str, object]:
     """Return the parameters for the tables that these lists need; sizes are powers of two."""
-    places = {"lists": lists.most_lists, "partials": lists.most_partial}
     return {
         "carried": len(lists.carried),
-        **{name: 1 << index_bits(max(2, most)) for name, most in places.items()},
+        "lists": list_capacity(lists),
+        "partials": _capacity(lists.most_partial),
     }
+
+
+def list_capacity(lists: Lists) -> int:
+    """Return the number of lists that the table of these lists holds."""
+    return _capacity(lists.most_lists)
+
+
+def _capacity(most: int) -> int:
+    return 1 << index_bits(max(2, most))
 
 
 def lists_written(parameters: TablesParameters) -> Content:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.interface import Token
+from fiberscope.hw.streams.merge_tables_rtl import list_capacity
 from fiberscope.hw.streams.netlist_rtl import exported
 from fiberscope.hw.streams.task_cut import TaskEnd
+from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.models.from_spec.instance_blocks import InstanceBlocks
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.rounds import MARK
@@ -66,16 +68,16 @@ def export_instance(
         if block_ids & {id(link.producer.component), id(link.consumer.component)}
     ]
     bits = payload_bits(instance.nodes.values(), instance.blocks)
-    sizes = Sizes(bits, value_bits, points, machine.value_type)
-    hardware = Hardware(module, blocks, nodes, links, sizes)
+    hardware = Hardware(module, blocks, nodes, links, Sizes(bits, value_bits, points, machine.value_type))
     hardware.verilog()  # raises errors before a long run
     links_by_consumer = {_port_name(link.consumer, prefix): link for link in links}
     channels = {name: link.channel for name, link in links_by_consumer.items()}
     popped, pushed = record_transcripts(machine.kernel, channels)
     payloads = [payload for tokens in pushed.values() for _cycle, _kind, payload, _value in tokens]
-    # coordinates of outer loops may be wider than those of the instance
-    widest = max(sizes.payload, max(payloads, default=0).bit_length())
-    verilog = replace(hardware, sizes=replace(sizes, payload=widest)).verilog()
+    payloads += [list_capacity(block.table) for block in blocks.values() if isinstance(block, FiberWays)]
+    # The numbers of lists and the coordinates of outer loops may be wider than those of the instance
+    widest = max(bits, max(payloads, default=0).bit_length())
+    verilog = replace(hardware, sizes=replace(hardware.sizes, payload=widest)).verilog()
     offers = {
         exported(end): [
             (cycle + links_by_consumer[end].channel.latency, Token(kind, payload, 0, value))

@@ -33,8 +33,7 @@ def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
         elif isinstance(block, Counter | ArrayLoad):
             largest = max(largest, block.size)
         elif isinstance(block, FiberWays):
-            lists = 4 * block.table.most_lists  # references also carry list numbers
-            largest = max(largest, len(block.segments), len(block.coordinates), lists, *block.coordinates)
+            largest = max(largest, len(block.segments), len(block.coordinates), *block.coordinates)
     return max([largest, *_dense_references(nodes, blocks)]).bit_length()
 
 

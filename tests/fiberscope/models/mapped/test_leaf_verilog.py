@@ -86,62 +86,32 @@ def held(program, refused=(NO_TWIN,), **timing):
     assert {end: repr(found[end]) for end in expected} == {end: repr(expected[end]) for end in expected}
 
 
+INSTANCES = {
+    "any mapping": (programs(), (NO_TWIN,), {}),
+    "a merger": (merging(), (NO_TWIN,), {"depth": 3, "stages": 2}),
+    "lookups": (flattening() | computed(), (NO_TWIN, NO_SUM), {}),
+    "fibers intersected in pairs": (paired(), (NO_TWIN,), {}),
+    "registered memories": (programs(), (NO_TWIN,), {"memory": "registered"}),
+    # Some values are infinite, and some not a number, which is unequal to itself
+    "operators of another meaning": (redefined(), (NO_TWIN, *NO_ABSENT), {"value": "float64"}),
+}
+
+
+@pytest.mark.parametrize("kind", INSTANCES)
 @FEW
-@given(programs())
-def test_an_instance_as_verilog_moves_its_tokens_in_its_cycles(program):
-    held(program)
-
-
-@FEW
-@given(merging())
-def test_one_with_a_merger_does_so_too(program):
-    held(program, depth=3, stages=2)
-
-
-@FEW
-@given(flattening() | computed())
-def test_one_with_look_ups_does_so_too(program):
-    held(program, (NO_TWIN, NO_SUM))
-
-
-@FEW
-@given(paired())
-def test_one_that_intersects_fibers_in_pairs_does_so_too(program):
-    held(program)
-
-
-@FEW
-@given(programs())
-def test_one_with_registered_memories_does_so_too(program):
-    held(program, memory="registered")
-
-
-@FEW
-@given(redefined())
-def test_one_whose_operators_have_another_meaning_knows_what_is_absent(program):
-    """Some values are infinite, and some not a number, which is unequal to itself."""
-    held(program, (NO_TWIN, *NO_ABSENT), value="float64")
+@given(data=st.data())
+def test_an_instance_as_verilog_moves_its_tokens_in_its_cycles(kind, data):
+    drawn, refused, timing = INSTANCES[kind]
+    held(data.draw(drawn), refused, **timing)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["any mapping", "a merger", "lookups", "operators of another meaning"])
 @MANY
-@given(redefined())
-def test_three_hundred_whose_operators_have_another_meaning(program):
-    held(program, (NO_TWIN, *NO_ABSENT), value="float64")
-
-
-@pytest.mark.slow
-@MANY
-@given(programs() | flattening() | computed())
-def test_three_hundred_instances(program):
-    held(program)
-
-
-@pytest.mark.slow
-@MANY
-@given(merging())
-def test_three_hundred_with_a_merger(program):
-    held(program)
+@given(data=st.data())
+def test_three_hundred_instances(kind, data):
+    drawn, refused, timing = INSTANCES[kind]
+    held(data.draw(drawn), refused, **timing)
 
 
 def rows_of_many_lists(radix, *, reduces=False, count=0):
@@ -181,6 +151,12 @@ def test_partial_fibers_go_through_both_areas_of_the_store(radix, reduces):
 def test_the_lists_of_a_task_and_its_partial_fibers_fill_all_their_places():
     leaf = leaf_of(rows_of_many_lists(2, count=4), tasks=1)
     assert (ways_of(leaf).lists, ways_of(leaf).partials) == (4, 4)  # each list has an element
+    assert moved(leaf) == leaf.expected
+
+
+def test_references_of_a_small_instance_hold_the_numbers_of_all_lists():
+    leaf = leaf_of(rows_of_many_lists(2, count=4), tasks=8)
+    assert ways_of(leaf).lists == 32
     assert moved(leaf) == leaf.expected
 
 
