@@ -45,19 +45,13 @@ def test_said_from_how_the_file_grows_and_again_only_when_that_doubles(path, cap
     assert reach(41) == ""
 
 
-def test_a_limit_of_cycles_bounds_it(path, capsys):
+@pytest.mark.parametrize("reached", [(2, 500, 1000), (50, 350, 0)])  # cycles are limited; a small file
+def test_a_small_one_is_not_worth_a_word(path, capsys, reached):
+    done, cycles, limit = reached
     progress = add_size_warning(lambda *_news: None, Waveform(path))
     grow(path, 4 * MIB)
-    progress("simulating", 2, 100)
-    progress("cycles", 500, 1000)
-    assert capsys.readouterr().err == ""
-
-
-def test_a_small_one_is_not_worth_a_word(path, capsys):
-    progress = add_size_warning(lambda *_news: None, Waveform(path))
-    grow(path, 4 * MIB)
-    progress("simulating", 50, 100)
-    progress("cycles", 350, 0)
+    progress("simulating", done, 100)
+    progress("cycles", cycles, limit)
     assert capsys.readouterr().err == ""
 
 

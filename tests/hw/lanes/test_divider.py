@@ -52,8 +52,8 @@ def divided(width, arrays):
     ]
 
 
-def divider(lanes=1, width=32, bits_per_stage=1):
-    return lambda: Divider("divider", lanes, width, bits_per_stage)
+def divider(lanes=1, width=32, bits_per_stage=1, **options):
+    return lambda: Divider("divider", lanes, width, bits_per_stage, **options)
 
 
 def check_divider(make, arrays, **bench):
@@ -143,20 +143,11 @@ def run_paused(arrays, pause):
 
 
 class TestDivisions:
+    @pytest.mark.parametrize("registered", [True, False])
     @given(batch=batches(), size=sizes, seed=stall_seeds)
-    def test_divides_any_arrays_under_any_stalls(self, batch, size, seed):
+    def test_divides_any_arrays_under_any_stalls(self, registered, batch, size, seed):
         lanes, width, bits_per_stage, arrays = batch
-        make = divider(lanes, width, bits_per_stage)
-        check_divider(make, arrays, seed=seed, **size)
-        check_laws(make, inputs_of(lanes, arrays), outputs_of(lanes), seeds=[seed], **size)
-
-    @given(batch=batches(), size=sizes, seed=st.integers(0, 1000))
-    def test_without_its_last_register_it_divides_the_same(self, batch, size, seed):
-        lanes, width, bits_per_stage, arrays = batch
-
-        def make():
-            return Divider("divider", lanes, width, bits_per_stage, registered=False)
-
+        make = divider(lanes, width, bits_per_stage, registered=registered)
         check_divider(make, arrays, seed=seed, **size)
         check_laws(make, inputs_of(lanes, arrays), outputs_of(lanes), seeds=[seed], **size)
 

@@ -49,8 +49,8 @@ def numbers(*arrays):
     return [[(number, 10 + number, float(number)) for number in array] for array in arrays]
 
 
-def prefix_sum(form, lanes, width=32):
-    return lambda: PrefixSum("prefix_sum", form, lanes, width)
+def prefix_sum(form, lanes, width=32, **options):
+    return lambda: PrefixSum("prefix_sum", form, lanes, width, **options)
 
 
 def outputs_of(lanes):
@@ -163,21 +163,11 @@ def cycles_of(seen, port):
 
 
 class TestStalls:
+    @pytest.mark.parametrize("registered", [True, False])
     @given(form=forms, batch=batches(), size=sizes, seed=stall_seeds)
-    def test_sums_any_arrays_under_any_stalls(self, form, batch, size, seed):
+    def test_sums_any_arrays_under_any_stalls(self, registered, form, batch, size, seed):
         lanes, width, arrays = batch
-        make = prefix_sum(form, lanes, width)
-        check_sums(make, lanes, width, arrays, seed=seed, **size)
-        inputs = by_lane("lanes", lanes, rows_of(lanes, arrays))
-        check_laws(make, inputs, outputs_of(lanes), seeds=[seed], **size)
-
-    @given(form=forms, batch=batches(), size=sizes, seed=st.integers(0, 1000))
-    def test_without_its_last_register_it_sums_the_same(self, form, batch, size, seed):
-        lanes, width, arrays = batch
-
-        def make():
-            return PrefixSum("prefix_sum", form, lanes, width, registered=False)
-
+        make = prefix_sum(form, lanes, width, registered=registered)
         check_sums(make, lanes, width, arrays, seed=seed, **size)
         inputs = by_lane("lanes", lanes, rows_of(lanes, arrays))
         check_laws(make, inputs, outputs_of(lanes), seeds=[seed], **size)

@@ -44,16 +44,11 @@ def all_is_used(specification, machine, name):
     return len(einsum.inputs) <= MOST_EQUAL and last == einsum.loop_order[-1]
 
 
+@pytest.mark.parametrize("kind", ["mappings", "lookups"])
 @ANYHOW
-@given(stored_programs())
-def test_what_comes_from_memory_is_what_the_trace_says_that_buffers_take(program):
-    held(program)
-
-
-@ANYHOW
-@given(stored_programs(flattening()))
-def test_what_is_looked_up_comes_from_memory_where_it_is_there(program):
-    held(program)
+@given(data=st.data())
+def test_what_comes_from_memory_is_what_the_trace_says_that_buffers_take(kind, data):
+    held(data.draw(stored_programs(flattening()) if kind == "lookups" else stored_programs()))
 
 
 @pytest.mark.slow

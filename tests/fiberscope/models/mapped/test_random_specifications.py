@@ -39,45 +39,26 @@ def held(program):
     return reasons[0]
 
 
+DRAWN = {
+    "any mapping": programs(),
+    "pieces of a leader, and a factor that stays whole": programs(led=True),
+    "sums of products": programs(nested=True),
+    "flattened ranks": flattening(),
+    "computed indices": computed(),
+    "operators of another meaning": redefined(),
+}
+
+
+@pytest.mark.parametrize("kind", DRAWN)
 @ANYHOW
-@given(programs())
-def test_a_machine_gives_what_every_point_gives_and_counts_as_the_trace(program):
-    held(program)
-
-
-@ANYHOW
-@given(programs(led=True))
-def test_pieces_of_a_leader_say_what_is_met_of_a_factor_that_stays_whole(program):
-    held(program)
-
-
-@ANYHOW
-@given(programs(nested=True))
-def test_operations_of_sums_and_products_count_where_their_operands_are(program):
-    held(program)
-
-
-@ANYHOW
-@given(flattening())
-def test_ranks_of_a_flattened_one_are_looked_up_and_taken_apart(program):
-    held(program)
-
-
-@ANYHOW
-@given(computed())
-def test_computed_indices_are_looked_up_in_loops_that_count(program):
-    held(program)
-
-
-@ANYHOW
-@given(redefined())
-def test_operators_of_another_meaning_compute_and_count_as_in_the_trace(program):
-    held(program)
+@given(data=st.data())
+def test_a_machine_gives_what_every_point_gives_and_counts_as_the_trace(kind, data):
+    held(data.draw(DRAWN[kind]))
 
 
 @pytest.mark.slow
 @settings(ANYHOW, max_examples=2000)
-@given(programs() | programs(led=True) | programs(nested=True) | flattening() | computed() | redefined())
+@given(st.one_of(DRAWN.values()))
 def test_two_thousand_machines(program):
     held(program)
 
