@@ -88,7 +88,6 @@ class FunctionalPass:
     def run_cache(self, saved_rows: Iterable[int] = ()) -> tuple[FunctionalRun, dict[int, CacheState]]:
         """Run all tasks through the FiberCache.
 
-        Call this once for each pass, as the run uses up the counts of missing inputs in the task table.
         Within ``fiberscope.base.sharing``, the result of an earlier equal run is returned instead.
 
         Args:
@@ -138,7 +137,8 @@ class FunctionalPass:
 
     def _run_cache(self, saved_rows: Sequence[int]) -> tuple[FunctionalRun, dict[int, CacheState]]:
         """Run as ``run_cache``, without a look at shared results; ``saved_rows`` are in ascending order."""
-        parameters = self.parameters
+        parameters, missing = self.parameters, np.asarray(self.trees.table.missing)
+        before = missing.copy()  # the run uses up these counts
         specification = parameters.fibercache.specification()
         sizes, pe = parameters.sizes, parameters.pe
         lines = parameters.fibercache.size // parameters.fibercache.line
@@ -162,6 +162,7 @@ class FunctionalPass:
             states[row], next_row = run.cache.state(), row
         run.run_rows(next_row, self.a.rows)
         run.finish()
+        missing[:] = before
         return run, states
 
 

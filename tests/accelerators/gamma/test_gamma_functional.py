@@ -38,6 +38,18 @@ def test_counts_are_those_of_any_machine_on_any_matrices(pair, parameters):
         assert run.cache.traffic_lines() == sum(banks[name] for name in MISSES)
 
 
+@given(operands(), configurations())
+def test_a_pass_runs_as_often_as_it_is_asked_to(pair, parameters):
+    work = FunctionalPass(parameters, *pair)
+    (first, _), (again, _) = work.run_cache(), work.run_cache()
+    assert np.array_equal(first.lines, again.lines)
+    assert (first.partial_reads, first.cache.traffic_lines()) == (
+        again.partial_reads,
+        again.cache.traffic_lines(),
+    )
+    assert (np.asarray(work.trees.table.missing) >= 0).all()
+
+
 @given(operands(), configurations(), st.sampled_from(["none", "selective"]))
 def test_lines_of_a_and_z_are_those_of_any_machine(pair, parameters, tiling):
     """Each processing element may write a last line of Z in part. Tiling makes more rows of A than Z has."""
