@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from zlib import crc32
 
@@ -13,6 +14,11 @@ import pytest
 from kept import check_kept
 
 from fiberscope import cli
+from fiberscope.hw.streams.block_lookahead import AheadKernel
+from fiberscope.models.from_spec import composition
+from fiberscope.models.graphs import machine
+from fiberscope.sim import Kernel
+from fiberscope.sim.lookahead import LookaheadKernel
 
 ROOT = Path(__file__).parents[2]
 HERE = {
@@ -43,14 +49,31 @@ def outputs_test(file: str) -> Callable[..., None]:
     @pytest.mark.parametrize("commands", lines)
     def test(commands: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         monkeypatch.setenv("COLUMNS", "100")
-        _check_outputs(folder, capsys, commands)
+        _check_outputs(folder, capsys, commands, _kernels(monkeypatch))
 
     return test
 
 
-def _check_outputs(folder: Path, capsys: pytest.CaptureFixture[str], commands: str) -> None:
+def _kernels(monkeypatch: pytest.MonkeyPatch) -> list[Kernel]:
+    """Return a list to which each machine of blocks that is built from now on adds its kernel."""
+    kernels: list[Kernel] = []
+
+    def noted(kind: type[Kernel]) -> Kernel:
+        kernels.append(kind())
+        return kernels[-1]
+
+    monkeypatch.setattr(machine, "AheadKernel", partial(noted, AheadKernel))
+    monkeypatch.setattr(composition, "LookaheadKernel", partial(noted, LookaheadKernel))
+    return kernels
+
+
+def _check_outputs(
+    folder: Path, capsys: pytest.CaptureFixture[str], commands: str, kernels: Sequence[Kernel]
+) -> None:
     """Run the commands of a line in an empty folder with the examples; compare what they print and write.
 
+    The cycles in which a block ticks are compared too: there are more of them if a model ahead of the clock
+    no longer takes over, which changes nothing else.
     FIBERSCOPE_UPDATE_GOLDEN=1 keeps new numbers; the commit gives the reason.
     """
     Path("examples").symlink_to(ROOT / "examples")
@@ -64,6 +87,8 @@ def _check_outputs(folder: Path, capsys: pytest.CaptureFixture[str], commands: s
         found[f"screen {number}"] = fingerprint_of_text(printed.out + printed.err)
     for path in sorted(Path().glob("*.*")):
         found |= _fingerprint_of_file(path)
+    if steps := sum(kernel.steps for kernel in kernels):
+        found["steps"] = steps
     check_kept(folder / "whole_outputs.json", commands, found, rel=1e-9)
 
 
