@@ -80,6 +80,12 @@ def test_a_reply_without_a_request_is_refused(strays):
         handed([3], [[0]], memories=1, strays=strays)
 
 
+def test_a_second_reply_before_that_of_an_older_line_is_refused():
+    """Two lines, of which the second one's reply comes twice first."""
+    with pytest.raises(SimulationError, match=r"^a reply for slot 1, which has no open request"):
+        handed([5], [[0]], memories=1, strays=(1, 1))
+
+
 def test_more_lists_than_heads_that_fit_are_refused():
     """Two heads: a task of three lists fits if one is empty, else it does not."""
     segments = [0, 1, 1, 2, 3]
