@@ -174,7 +174,7 @@ def _empty_of(value: float) -> dict[str, object]:
     """
     if math.isinf(value):
         return {"infinite": 1 if value > 0 else -1}
-    if not value.is_integer() or abs(value) > MAX_EMPTY:
+    if not float(value).is_integer() or abs(value) > MAX_EMPTY:
         raise ValueError(
             f"no hardware here has absent values of {value:g}, but whole numbers to {MAX_EMPTY:,}"
         )
