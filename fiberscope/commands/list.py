@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.output import format_nonzeros, format_shape, print_stacked
+from fiberscope.commands.output import format_nonzeros, format_shape, print_stacked, terminal_width
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_writable, write_json
 from fiberscope.results.report.table import ruled_table
 
 if TYPE_CHECKING:
     from fiberscope.workloads import Entry
 
+KIND_WIDTH = 100  # characters of a terminal from which the list has the kind of each matrix
 _Json = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the lists to this file; - prints them.")
 ]
@@ -59,11 +60,14 @@ def _show(machines: dict[str, str], matrices: list[Entry]) -> None:
     machine_table = ruled_table("Accelerator", "What it is")
     for name, summary in machines.items():
         machine_table.add_row(name, summary)
-    matrix_table = ruled_table("Matrix", "Shape", "Nonzeros", "Here", "Kind", numbers=["Nonzeros"])
-    for column in list(matrix_table.columns)[:-1]:
-        column.no_wrap = True  # the last column shrinks instead
+    # In a narrow terminal every kind would be cut; ``fiberscope info`` shows it.
+    kind_heads = ["Kind"] if terminal_width() >= KIND_WIDTH else []
+    matrix_table = ruled_table("Matrix", "Shape", "Nonzeros", "Here", *kind_heads, numbers=["Nonzeros"])
+    for column in matrix_table.columns:
+        column.no_wrap = True
     for entry in matrices:
-        kind = Text(entry.kind, no_wrap=True, overflow="ellipsis")
-        numbers = format_shape(entry), format_nonzeros(entry)
-        matrix_table.add_row(entry.name, *numbers, location_of(entry), kind)
+        kinds = [Text(entry.kind, overflow="ellipsis") for _ in kind_heads]
+        matrix_table.add_row(
+            entry.name, format_shape(entry), format_nonzeros(entry), location_of(entry), *kinds
+        )
     print_stacked(machine_table, "", matrix_table)
