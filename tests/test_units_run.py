@@ -3,8 +3,6 @@
 All twins in RTL are of such components, so this holds for what they are proven against.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import sys

@@ -1,7 +1,5 @@
 """The debugger on every machine: a cycle looks the same however it is reached, and so does the report."""
 
-from __future__ import annotations
-
 import json
 import os
 from itertools import pairwise

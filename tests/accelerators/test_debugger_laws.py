@@ -1,7 +1,5 @@
 """Laws of the debugger on all kinds of runs: what is done and looked at on the way changes nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

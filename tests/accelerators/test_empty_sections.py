@@ -1,7 +1,5 @@
 """Keys of a YAML file without a value: as if absent, whatever the schema of the file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """An accelerator is found by its name, or in a file of the user's; what is wrong with one costs a line."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """References to parameters in texts of files: values, whole and broken ones, and what is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from fiberscope.accelerators.references import compile_expression, evaluate, resolve_references

@@ -1,7 +1,5 @@
 """``fiberscope convert``: what it writes, and what it costs to ask for what cannot be."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every recipe gives what its format encodes, bit by bit, in as many cycles as its closed form."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

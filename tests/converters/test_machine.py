@@ -1,7 +1,5 @@
 """A converter as a machine: the engine's laws, both modes, memory, variants, and in front of another one."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page's table of what every twin becomes in cells is what the command measures."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The table of energies is what the command measures, and the page shows it."""
 
-from __future__ import annotations
-
 import csv
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page of Gamma: its example step by step, its settings and its accuracy are what runs and tables say."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

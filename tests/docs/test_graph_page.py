@@ -1,7 +1,5 @@
 """The page of stream graphs: its tokens, cycles and figures are what runs and other pages say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

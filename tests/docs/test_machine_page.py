@@ -1,7 +1,5 @@
 """The page of machines shows lines of the template, and its first change has the effect that it says."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from pathlib import Path

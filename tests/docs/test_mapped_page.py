@@ -1,7 +1,5 @@
 """The page of machines from specifications: its file, its tasks, its messages and its defaults are true."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

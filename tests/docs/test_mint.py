@@ -1,7 +1,5 @@
 """The charts of the page on MINT are what runs show; its tables what the code gives."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a machine's page lists as not modelled is not in its reports, such as energy and area."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Only prose counts: paragraphs and list items, without code, tables, headings, pictures and targets of links.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scripts that write the tables of pages: cells by hand from runs put in their place, and cheap cells run."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """Studies refuse the numbers of a run that ended early, as after Ctrl-C."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """The files ``check.yaml`` as data: what a machine moves is in them, each byte once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

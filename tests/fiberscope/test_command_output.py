@@ -1,7 +1,5 @@
 """What commands print and pass on, from outcomes put in their place: no tool runs and no machine."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace

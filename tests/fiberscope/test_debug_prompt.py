@@ -1,7 +1,5 @@
 """The debugger at a terminal: its prompt, completion by the tab key, Ctrl-C, and errors of a line."""
 
-from __future__ import annotations
-
 import os
 import re
 import select

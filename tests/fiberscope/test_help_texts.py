@@ -1,7 +1,5 @@
 """The help of every command begins with a verb, and each option has a phrase that stands for itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace

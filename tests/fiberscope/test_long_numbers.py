@@ -3,8 +3,6 @@
 Python refuses to convert more than 4,300 digits, so a reader that only asks for digits ends in a traceback.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """``fiberscope new machine``: what it writes runs, is verified, and passes its own tests as it stands."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A part of a machine of one's own names its RTL in a file beside it, and takes a module's place."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

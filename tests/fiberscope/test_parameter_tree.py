@@ -1,7 +1,5 @@
 """Names that editors and IPython complete are those that runs take."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

@@ -1,7 +1,5 @@
 """The product of a run, in memory and in a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

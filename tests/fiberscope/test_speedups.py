@@ -1,7 +1,5 @@
 """Designs side by side: which settings each run has, and its speed, by hand."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Limits of the numbers with which blocks are made: the last legal one is taken, the next is refused."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Policies of the user: those with a block's own rule change nothing, and what cannot be is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

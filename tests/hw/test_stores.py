@@ -1,7 +1,5 @@
 """The rule for stores: one writer a field, and reading behind a token; broken on purpose."""
 
-from __future__ import annotations
-
 from array import array
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The bits of AXI4-Stream ports against a list of bits, for the streams of every block."""
 
-from __future__ import annotations
-
 import random
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """A cycle in which a token moves at a block counts as busy, whatever the streams, stalls and sizes."""
 
-from __future__ import annotations
-
 import pytest
 from pairs import event_side
 from scenarios import SCENARIOS

@@ -1,7 +1,5 @@
 """Arrays of ports whose number an argument says: one channel too few or too many is refused when built."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The table of SRAMs: its own figures are met, between them and beyond are power laws and several of them."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

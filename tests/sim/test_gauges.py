@@ -1,7 +1,5 @@
 """Gauges: numbers of components and channels at a time, by hand."""
 
-from __future__ import annotations
-
 import pytest
 from scripted import Scripted, machine
 

@@ -1,7 +1,5 @@
 """Where a waveform opens: at the first mark, else at the first stall of what has just been busy."""
 
-from __future__ import annotations
-
 import pytest
 
 from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE

@@ -1,7 +1,5 @@
 """Seeking: the cycle in which a condition first holds is that of a run looked at step by step."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

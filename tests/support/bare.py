@@ -8,8 +8,6 @@ folder ``hidden`` hides the library of cells and Python's wheels of tools; with 
 as after ``make test`` on such a machine.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

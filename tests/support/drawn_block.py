@@ -1,7 +1,5 @@
 """A picture of a block with its declared ports: inputs on the left, outputs on the right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from html import escape
 

@@ -8,8 +8,6 @@ numpy's ``assert_...`` and ``check=True`` of a program are assertions, and so is
 tests, or of what ships for tests, that has a firm one.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A fixture that checks each memory request of each machine against the request's tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch

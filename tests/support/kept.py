@@ -1,7 +1,5 @@
 """Golden numbers and texts in files beside a test, to detect changes."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

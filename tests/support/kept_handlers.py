@@ -1,7 +1,5 @@
 """A fixture that checks that tests restore signal handlers."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A memory of random latency behind a block."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from heapq import heappop, heappush
 

@@ -1,7 +1,5 @@
 """Results of a script in the mode of this process, compiled or uncompiled, and in the other mode."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 ``reference_model.py`` runs the same data without the engine.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from fractions import Fraction
 

@@ -4,8 +4,6 @@ A test that needs one is marked ``@needs("icarus")``; within a fixture or a test
 Both say what is missing and how to install it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 Prints them as JSON, in the mode that the environment chooses, when run as a script.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """Python subclasses of compiled blocks with the same behaviour, whose methods count their calls."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import sys

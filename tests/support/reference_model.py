@@ -4,8 +4,6 @@ At each instant all nodes with an edge decide from one snapshot of the channels;
 happens. Nothing sleeps, nothing wakes, time is an exact fraction of a second.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from networks import Network, Node, Result

@@ -3,8 +3,6 @@
 Run as a script it prints that for the mode which the environment chooses.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from fractions import Fraction

@@ -4,8 +4,6 @@ A room is a folder directly in ``fiberscope/``, or one of four others: the packa
 entry of the command line (``entry``), ``published/`` and ``benchmarks/``.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache

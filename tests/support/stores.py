@@ -10,8 +10,6 @@ So no result depends on the order of ticks within a cycle. A store says in ``WRI
 by the last part of a component's name; ``watched`` holds a run to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Sweeps whose worker is in this process, for tests of what a command is told; for a ``conftest.py``."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Syntax trees of our files, which all laws of a process share: each file is parsed once."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

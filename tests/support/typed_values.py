@@ -1,7 +1,5 @@
 """Values of a type for the tests of all machines: operands, and products by plain sums in a stated order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any

@@ -1,7 +1,5 @@
 """A plain reader of VCD files, written from the standard (IEEE 1364) and knowing nothing of our writer."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field

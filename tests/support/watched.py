@@ -1,7 +1,5 @@
 """Small machines whose components have signals, for tests of waveforms."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Makes whole machines of an accelerator, and runs them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

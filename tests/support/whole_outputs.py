@@ -1,7 +1,5 @@
 """Keep all that a command prints and writes as a few numbers: a change of any word or number moves one."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

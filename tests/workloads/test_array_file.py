@@ -1,7 +1,5 @@
 """Matrices out of files of several arrays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Graphs as METIS, DIMACS and GAPBS write them: the adjacency matrix, or one line that says why not."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Edge lists and ``.tns`` files as other projects write them: commas, networkx, GAPBS, MLIR, ParTI."""
 
-from __future__ import annotations
-
 import gzip
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tensors of any order: files of FROSTT against a plain reader, and each fault with its line."""
 
-from __future__ import annotations
-
 import gzip
 import re
 

@@ -1,7 +1,5 @@
 """Cores with a unit that intersects: cycles, accounting, counters and sums of those without, to the bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from extensor_bench import configurations, operands, random_matrix, run_extensor, small_operands, tiny

@@ -1,7 +1,5 @@
 """Fiber writer and scheduler by themselves."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Graphicionado from the front door: its report by iteration, designs side by side, programs of one's own."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The reader of lines: what is wanted leaves in order; a line whose buffer is free again is read again."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Moves of a debugging session, and the laws that they keep: what is done and looked at changes nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """Debugging sessions of all kinds of runs: of each machine, a specification, graphs, a conversion."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@ Run as a script, it prints for each machine which of the two left behind somethi
 not forked.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

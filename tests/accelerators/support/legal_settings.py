@@ -1,7 +1,5 @@
 """Settings within the ranges that a machine tells, drawn at random: extremes, and neighbours of its own."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The machines that are held to the laws that hold for all of them; see ``test_machines.py``."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

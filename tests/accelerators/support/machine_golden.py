@@ -1,7 +1,5 @@
 """What a run of a machine comes to in numbers, to be kept and compared."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import asdict, astuple

@@ -3,8 +3,6 @@
 Run as a script, it prints the reports of the mode the environment chooses.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The weight-stationary array: the published example's beats, closed forms, and products in all formats."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

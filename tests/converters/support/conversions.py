@@ -1,7 +1,5 @@
 """Conversions run in a test: a matrix, two formats, and parameters of MINT."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Cycles and counts of conversions, as JSON: the same compiled and uncompiled."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict

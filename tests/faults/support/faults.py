@@ -1,7 +1,5 @@
 """Faults as data: text of a file that takes the place of other text, and which tests are to find it."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import shlex

@@ -9,8 +9,6 @@ Tests that hang with a fault are counted apart: no assertion has found it.
 AREA is an area, or a part of a file's path. Exit code 1: a fault survived without a reason in DEVIATIONS.md.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What may be written as a chain, and what of it is computed in which order."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

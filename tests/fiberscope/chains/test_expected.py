@@ -1,7 +1,5 @@
 """The comparison of a chain with scipy: how far its products may be off, and which of its results count."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

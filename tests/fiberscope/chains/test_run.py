@@ -1,7 +1,5 @@
 """Chains on machines: each product is that of a run by itself, totals are sums, and all is compared."""
 
-from __future__ import annotations
-
 import doctest
 from pathlib import Path
 from typing import Any

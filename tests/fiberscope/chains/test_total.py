@@ -1,7 +1,5 @@
 """The totals of a chain: its time by hand, and each key from those of its products."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

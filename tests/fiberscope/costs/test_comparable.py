@@ -1,7 +1,5 @@
 """Searches by area and energy answer right where sizes were not measured, and idle hardware is not free."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a ``costs.yaml`` says, worked out by hand, and what is said of one that cannot be."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

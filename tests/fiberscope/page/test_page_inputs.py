@@ -1,7 +1,5 @@
 """What a page refuses, and how it marks what it takes: states of other runs, names, estimates."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 from pathlib import Path

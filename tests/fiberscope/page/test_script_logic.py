@@ -1,7 +1,5 @@
 """The rules of the scripts of a page, by value: numbers of filters, units, scales, fronts and columns."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Archives of studies: the same store is the same file, reruns compare all numbers, bad files are refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zipfile

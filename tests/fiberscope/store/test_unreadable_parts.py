@@ -1,7 +1,5 @@
 """Parts of a store that are damaged, cannot be opened, or lie in a folder with an odd name."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

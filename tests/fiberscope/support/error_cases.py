@@ -1,7 +1,5 @@
 """The cases of ``error_cases.yaml``, and what has to be so around the command of some of them."""
 
-from __future__ import annotations
-
 import errno
 import http.server
 import importlib.util

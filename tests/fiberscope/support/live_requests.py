@@ -1,7 +1,5 @@
 """Requests to the server of a live view."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import urllib.parse

@@ -1,7 +1,5 @@
 """Sums of areas and energies are compared only with sums over the same parts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """A suite in one study file, and its figures and tables on pages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

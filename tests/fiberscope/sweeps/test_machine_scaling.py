@@ -1,7 +1,5 @@
 """Machines scaled to equal multipliers, bandwidth or area, and messages about those that cannot be."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Machines of a study with a name, settings and parts of their own, and what they run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Points whose cycles are estimated: what they are found by, their rows, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 from math import hypot

@@ -1,7 +1,5 @@
 """The table of a suite from its store: the same as the suite printed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Figures of a store: what they show is what its rows and reports say, and a paper can print them."""
 
-from __future__ import annotations
-
 from math import prod
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Machines against workloads: what is compared with what, and what is told of those that fail."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

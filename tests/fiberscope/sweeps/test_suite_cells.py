@@ -1,7 +1,5 @@
 """Cells of the tables of suites, and points, scales and names of figures, from a few values by hand."""
 
-from __future__ import annotations
-
 from math import nan
 from types import SimpleNamespace
 from typing import Any

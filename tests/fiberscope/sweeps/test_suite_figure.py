@@ -1,7 +1,5 @@
 """The speed-ups of a suite as a figure: what the bars show, and that a paper can print it as it is."""
 
-from __future__ import annotations
-
 import io
 import re
 from math import prod

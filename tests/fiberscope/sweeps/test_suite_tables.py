@@ -1,7 +1,5 @@
 """Tables of a suite for a paper: columns, units, means, LaTeX, and the resources of the machines."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

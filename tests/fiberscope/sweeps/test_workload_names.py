@@ -1,7 +1,5 @@
 """Names of workloads: from a study or from Python to the store, and to what shows the store."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

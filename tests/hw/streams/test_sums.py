@@ -1,7 +1,5 @@
 """What accumulators keep their sums and points in, against a dictionary and a deque."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The accumulator: fibers with runs of equal coordinates, of whole numbers up to the largest or of floats."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The adder network: every segmentation of few leaves, random ones of many, with empty leaves and without."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The allocation of nodes: sizes that fit and do not, nodes of few rows one behind another and of many."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

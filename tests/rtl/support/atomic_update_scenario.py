@@ -1,7 +1,5 @@
 """The atomic update unit: few destinations that come again at once, many, and reads in between."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

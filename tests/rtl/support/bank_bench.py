@@ -1,7 +1,5 @@
 """Lines in and out of a bank with its data array: what is read must be what a plain dict holds."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 What is in the lines is no matter of channels; ``bank_bench`` tries that.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace

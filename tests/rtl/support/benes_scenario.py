@@ -1,7 +1,5 @@
 """The Benes networks: routed permutations and multicasts, settings at random, tasks of some vectors."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The filter on bitmaps, and the running counts of ones: random words, thin and full ones."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import replace

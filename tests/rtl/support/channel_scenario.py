@@ -1,7 +1,5 @@
 """The channel: one of the engine's, between two components that only pass on what comes, at once."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import replace

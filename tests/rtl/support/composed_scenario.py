@@ -1,7 +1,5 @@
 """How a block is tried that is not one component but several, with channels between them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

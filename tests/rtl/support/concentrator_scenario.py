@@ -1,7 +1,5 @@
 """Requesters that share a port, some of whom take no replies, and replies to any of the others."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

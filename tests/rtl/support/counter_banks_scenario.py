@@ -1,7 +1,5 @@
 """Counters in banks: commands of every kind, rows with clusters, gaps and conflicts."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, replace
 from itertools import groupby

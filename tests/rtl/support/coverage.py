@@ -4,8 +4,6 @@ A bin is a question about one run; the scenarios' tests ask that some seed answe
 is the twin cycle by cycle, so what it meets the twin meets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The crossbar between requesters and memories: any output, one that all want, outputs of no power of two."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The divider: random arrays of dividends, each with a divisor of its own."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

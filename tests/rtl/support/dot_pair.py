@@ -1,7 +1,5 @@
 """The example with a foreign multiplier: the module, and a component that does the same by the model."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Ends of widths and delays are tried together; of what makes a module large, lane
 time in a module that is small otherwise. Streams are the short ones of large draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cache

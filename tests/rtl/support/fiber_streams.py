@@ -1,7 +1,5 @@
 """Random fibers and merges from a seeded generator, as tokens."""
 
-from __future__ import annotations
-
 import math
 import random
 

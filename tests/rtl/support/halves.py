@@ -1,7 +1,5 @@
 """Every counter, pointer and state of a twin passes its half: its highest bit is seen as 0 and as 1."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

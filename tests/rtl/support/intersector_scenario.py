@@ -3,8 +3,6 @@
 One takes them as masks.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The crossbar with a FIFO a pair: permutations, one output that all want, and anything."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

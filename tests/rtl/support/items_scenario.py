@@ -1,7 +1,5 @@
 """The blocks of rows of MINT's converters: random items, with keys that come again and empty lanes."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Compositions that are no blocks of the catalogue but are tried as such, by name: a pair for a seed."""
 
-from __future__ import annotations
-
 from channel_scenario import PassOn
 from dot_pair import dot_pair
 from pairs import Pair

@@ -1,7 +1,5 @@
 """The merge tree: its mergers as components, joined by channels of the engine."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

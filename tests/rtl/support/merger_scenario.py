@@ -1,7 +1,5 @@
 """The merger: random merges of random fibers."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

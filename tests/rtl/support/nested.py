@@ -1,7 +1,5 @@
 """Random nested lists, and the streams that they are in the stream machine."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages given to many that ask at once, and that have no space for a while."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -9,8 +9,6 @@ Cycles, tokens and accounting must be equal, of the blocks and of everything aro
 the run is repeated with a waveform that shows both, under the scopes ``event`` and ``rtl``.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The stream prefetcher: jobs short and long, empty and open, before a memory that answers out of order."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The prefix sum: random arrays, in every form."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

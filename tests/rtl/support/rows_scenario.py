@@ -1,7 +1,5 @@
 """Arrays of random elements as rows of tokens, for blocks of several lanes."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace

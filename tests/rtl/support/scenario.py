@@ -4,8 +4,6 @@ Every block is tried twice over: small and long, where every branch is reached o
 sizes that people run and beyond, which small ones do not reach.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The merge core: rows of random lists, columns alike now and then, as many lists as there are entries."""
 
-from __future__ import annotations
-
 import heapq
 import random
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a writer of the stream machine has written: the component's own arrays, the module's stores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from pairs import Around, End

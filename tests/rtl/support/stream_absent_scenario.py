@@ -1,7 +1,5 @@
 """The blocks for values of which some are absent."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the scenarios of the stream machine's blocks have in common."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace

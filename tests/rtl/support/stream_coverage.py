@@ -1,7 +1,5 @@
 """What the seeds of the stream machine's blocks reach; see ``coverage``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fiberscope.hw.rtl.kit.sram import MEMORIES

@@ -1,7 +1,5 @@
 """The blocks of dense levels."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

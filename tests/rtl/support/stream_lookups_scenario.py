@@ -1,7 +1,5 @@
 """The blocks that count and compute coordinates, look them up, and intersect fibers in memories."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The reducers that see coordinates, and what stands in front of accumulators."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The blocks of the stream machine that work on values: streams of nested lists of numbers."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import replace

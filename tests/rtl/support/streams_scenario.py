@@ -1,7 +1,5 @@
 """The blocks of the stream machine: streams of nested lists, with empty fibers, bare stops and N."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

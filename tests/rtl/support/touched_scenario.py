@@ -1,7 +1,5 @@
 """The touched bitmap: rounds in which nothing is set, a bit here and there, the same ones again, or most."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Evaluates combinational logic of PyRTL for many operands at once, as arrays of numpy; of up to 62 bits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

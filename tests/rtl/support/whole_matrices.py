@@ -1,7 +1,5 @@
 """Small matrices of whole numbers, and a small Gamma whose processing elements can be modules."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hides wheels of tools and the library of cells from every Python process of ``bare.py``."""
 
-from __future__ import annotations
-
 import importlib.abc
 import os
 import sys

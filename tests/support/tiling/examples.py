@@ -1,7 +1,5 @@
 """The worked examples: a matrix of 16 x 16, tensors of order 3, and their kernels, as computed by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

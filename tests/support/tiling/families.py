@@ -1,7 +1,5 @@
 """Seeded matrices of many structures, each times its transpose: what predictions are judged on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -4,8 +4,6 @@ A tensor is a dictionary of coordinates (a tuple) to values. Every leaf of the o
 there tiles or not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias

@@ -5,8 +5,6 @@ mean, as far as the bounds of the class allow: multiplies of A times A are then 
 by means alone 0.4 %.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

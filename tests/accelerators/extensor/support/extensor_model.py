@@ -1,7 +1,5 @@
 """What ExTensor does, in plain loops over dictionaries: counts of every kind, without time."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs a small Gamma uncompiled with its stores watched; prints what a breach says, by case, as JSON."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

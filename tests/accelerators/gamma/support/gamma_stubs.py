@@ -1,7 +1,5 @@
 """What stands around one part of Gamma when it is tested by itself."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

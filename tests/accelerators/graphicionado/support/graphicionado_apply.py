@@ -1,7 +1,5 @@
 """Graphicionado's modules that bring lines and apply what was reached, as courses of steps."""
 
-from __future__ import annotations
-
 from collections import deque
 
 from graphicionado_parts import Part

@@ -1,7 +1,5 @@
 """Small graphs and small Graphicionados, for their tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Prefetchers, crossbar, update units, bitmaps, list writers and memory are those 
 never sleeps ticks every module in every cycle, so that none has to say what it waits for.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Graphicionado's own modules, each as the course of its steps: what one cycle does ends in a ``yield``."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Small OuterSPACEs on small matrices, and hypothesis strategies for both."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What OuterSPACE has to do with two matrices, worked out plainly: the reference of its counts."""
 
-from __future__ import annotations
-
 import bisect
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Runs a small OuterSPACE uncompiled with its lists watched; prints what a breach says, by case, as JSON."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Small SIGMAs, and hypothesis strategies for them and for what they multiply."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

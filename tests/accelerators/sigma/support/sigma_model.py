@@ -4,8 +4,6 @@ Nothing is left out. Memory and the streams to it are those of ``hw/``; all betw
 knows of a pass, once its bytes are there, in which cycle everything that follows happens.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, ClassVar

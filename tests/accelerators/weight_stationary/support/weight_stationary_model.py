@@ -1,7 +1,5 @@
 """The weight-stationary array again, plainly: passes and beats as lists, their times by recurrences."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Density models: closed forms worked by hand, scipy, and tensors counted element by element."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from math import comb

@@ -1,7 +1,5 @@
 """Omissions with joint statistics: unusable empty tiles omit nothing, and stored zeros are read."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Inputs as the projects of Timeloop and Sparseloop write them: containers, constraints, front-end marks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Machines from their specifications: against the trace model and plain counts, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The mapper: its space against plain enumeration, its searches against one another, and what ends them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """Constraints, metrics, ranks and evictions at their limits, and reports that name no folder."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from types import SimpleNamespace

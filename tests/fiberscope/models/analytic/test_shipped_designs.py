@@ -1,7 +1,5 @@
 """Cycles and energies of every design that ships, to the last level and tensor: that none has moved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Sweeps over densities, and what a notebook and a picture show of an evaluation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

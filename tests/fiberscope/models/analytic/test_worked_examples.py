@@ -1,7 +1,5 @@
 """Examples worked by hand, number by number; they agree with what the public tool and its artifact give."""
 
-from __future__ import annotations
-
 from math import comb
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Graphs that the compiler does not write: no expression, doubled streams, shared producers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``fiberscope tile``: the document, the screen, pictures, and one line for each thing that is wrong."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

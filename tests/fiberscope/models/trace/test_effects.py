@@ -1,7 +1,5 @@
 """What ``semantics: machine`` adds to the public tool's counts, one effect at a time."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Energies: what a table says, what a run's actions add up to, and what is said of a table that cannot be."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

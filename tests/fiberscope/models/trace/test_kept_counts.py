@@ -1,7 +1,5 @@
 """What specifications count with the semantics of machines, where no tool is there to compare with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 

@@ -4,8 +4,6 @@ It follows the same policy as the component, in the most literal way, and reads 
 list of the reference. One burst a request. Slow; the tests compare its commands with ours.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dram_rules import ROW_COMMANDS, History, Rules, figures

@@ -4,8 +4,6 @@ Shares nothing with the model but the form of a logged command: the constraints 
 ``tests/oracles/hbm2/timing_parameters.json``, as do the rules for commands that take two clocks.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

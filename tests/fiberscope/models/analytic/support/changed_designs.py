@@ -1,7 +1,5 @@
 """Designs that ship with some of their text changed, and one whose operand B is held in a latch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fiberscope.models import analytic

@@ -1,7 +1,5 @@
 """A small convolution on a grid of elements, as users of Timeloop and its front end write it."""
 
-from __future__ import annotations
-
 PROBLEM = """
 problem:
   version: 0.4
