@@ -106,7 +106,7 @@ def results(
         comparison.write(tables, **row_options, all_sources=all_rows)
         return
     hides_table = not {csv, json, files.plot, files.archive} <= {None} or latex == STANDARD_OUTPUT
-    order = sort or (["version", "source"] if sources else [])
+    order = sort or (["version", "source", "machine", "workload", "digest"] if sources else [])
     if csv is not None or json is not None:
         selection = columns or "* EXCLUDE (report)"  # the JSON of a whole report would be in every row
         _write_rows(store.table(sql or _query(selection, where, order), all_sources=all_rows), csv, json)

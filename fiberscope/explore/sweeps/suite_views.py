@@ -10,6 +10,7 @@ from fiberscope.explore.sweeps.evaluation import Illustration
 from fiberscope.explore.sweeps.resources import Resources, resource_warnings
 from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.explore.sweeps.suite_columns import (
+    COLUMNS,
     LOWER_BOUND_MARK,
     CellFormat,
     choose_format,
@@ -110,11 +111,7 @@ def _area(resources: Resources) -> str:
 def note_lines(suite: Suite) -> list[str]:
     """Return the notes below the tables: surrogates, scaled and unequal machines, and lower bounds."""
     surrogates = filter(None, [footnote(suite.surrogates)])
-    bounds = [
-        name
-        for name, resources in suite.resources.items()
-        if resources.area_um2 and resources.area_upper is None
-    ]
+    bounds = [name for name in suite.machines if _has_lower_bound(suite, name)]
     line = f"{LOWER_BOUND_MARK} behind an area or energy: a lower bound, because some parts have no figure"
     return [
         *surrogates,
@@ -122,6 +119,20 @@ def note_lines(suite: Suite) -> list[str]:
         *resource_warnings(suite.resources),
         *([f"{line} ({', '.join(bounds)})"] if bounds else []),
     ]
+
+
+def _has_lower_bound(suite: Suite, machine: str) -> bool:
+    """Return whether an area or energy of a machine in the tables is a lower bound."""
+    tables = [*suite.evaluation.all_tables(), Illustration(show=suite.evaluation.columns)]
+    shown = {name for table in tables for name in table.show}
+    columns = [column for name, column in COLUMNS.items() if name in shown and column.upper]
+    measures = [run.measures for (_workload, name), run in suite.runs.items() if name == machine]
+    intervals = [
+        (values.get(column.measure), values.get(column.upper)) for values in measures for column in columns
+    ]
+    if (resources := suite.resources.get(machine)) is not None:
+        intervals.append((resources.area_um2, resources.area_upper))
+    return any(lower and upper is None for lower, upper in intervals)
 
 
 class Arrangement(NamedTuple):

@@ -113,12 +113,18 @@ def describe_loops(
     nest, child = traffic.nest, traffic.child(level, tensor)
     start = 0 if child is None else nest.end(child)
     touched = problem.touches[tensor][nest.dimension[row]]
-    slots = [slot for slot in range(start, nest.end(level)) if touched[slot] and nest.iterates[row, slot]]
+    is_tiled = child is not None and features.is_compressed(level, tensor)
+    bounds = nest.bound[row].copy()
+    if child is not None and not is_tiled:
+        # the innermost loops cover the inner tile, which is stored in one piece, see ``ranks``
+        for slot in range(start + nest.dimensions, start + 2 * nest.dimensions):
+            bounds[slot] *= nest.tile(child)[row, nest.dimension[row, slot]]
+    slots = [slot for slot in range(start, nest.end(level)) if touched[slot] and bounds[slot] > 1]
     # slots are innermost first, and the text lists loops outermost first
     loops = [problem.dimensions[nest.dimension[row, slot]] for slot in reversed(slots)]
     ranks = len(features.formats[level, tensor].ranks)
     tile_ranks = ""
-    if child is not None and features.is_compressed(level, tensor):
+    if child is not None and is_tiled:
         inner = features.formats.get((child, tensor))
         count = len(inner.ranks) if inner else 1
         tile_ranks = f", and {count} for the tiles of {architecture.levels[child].name}"

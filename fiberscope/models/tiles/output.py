@@ -99,7 +99,7 @@ class _Estimate:
         # statistics are of base tiles: a longer summed index has proportionally more products at a position
         scale = math.prod(self._shape[index] / self._base_extent(term, index) for index in self._summed(term))
         sums = scale * self._product(term, results)
-        shares: Numbers = np.minimum(1.0, sums) / self._overlap(term)
+        shares: Numbers = np.minimum(1.0, sums / self._overlap(term))
         return shares
 
     def _product(self, term: Expression, output_indices: Sequence[str]) -> Numbers:

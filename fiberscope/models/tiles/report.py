@@ -53,7 +53,8 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
 def explain_choice(plan: Plan) -> str:
     """Explain the advantage of the chosen tiles over Conservative's in a sentence, from predictions.
 
-    The first candidate stands for Conservative's tiles. In a grid search, it is the smallest shape instead.
+    The first candidate stands for Conservative's tiles. In a grid search, it is the smallest shape instead,
+    and the sentence says so.
     """
     chosen, candidates = plan.chosen, plan.chosen.candidates
     if not candidates:
@@ -68,16 +69,21 @@ def explain_choice(plan: Plan) -> str:
     }
     name = max(savings, key=savings.__getitem__)
     growth = _describe_growth(plan, best)
+    is_grid = plan.options.search == "grid"
     if savings[name] <= 0:
-        return f"Squares are predicted to move least; {growth}{_describe_rejected(candidates, best)}."
+        least = "The smallest tiles of the grid are" if is_grid else "Squares are"
+        return f"{least} predicted to move least; {growth}{_describe_rejected(candidates, best)}."
     base_repeats, repeats = (candidate.prediction.repeats[name] for candidate in (candidates[0], best))
-    times = f"{repeats:.3g} times instead of {base_repeats:.3g}"
+    smallest = f" with the smallest tiles of the grid, {_format_shape(candidates[0].shape)}"
+    times = f"{repeats:.3g} times instead of {base_repeats:.3g}{smallest if is_grid else ''}"
     return f"{name} is fetched {times}; {growth}{_describe_rejected(candidates, best)}."
 
 
 def _describe_rejected(candidates: Iterable[Candidate], chosen: Candidate) -> str:
-    """Describe the candidate with least predicted traffic; empty if the chosen candidate has as little."""
-    smallest = min(candidates, key=lambda candidate: candidate.prediction.total)
+    """Describe the fitting candidate with least predicted traffic; empty if the chosen one has as little."""
+    # a grid has shapes that do not fit
+    fitting = (candidate for candidate in candidates if candidate.fits is not False)
+    smallest = min(fitting, key=lambda candidate: candidate.prediction.total, default=chosen)
     if smallest.prediction.total == chosen.prediction.total:
         return ""
     less = percent(1 - smallest.prediction.total / chosen.prediction.total, signed=False)

@@ -11,7 +11,7 @@ pytest.importorskip("duckdb")
 from fiberscope.base.errors import InputError
 from fiberscope.commands import results as command
 from fiberscope.results.store import Store
-from tests.fiberscope.store.test_store import cycles, filled
+from tests.fiberscope.store.test_store import cycles, filled, row
 
 ODD = (
     "SELECT [1, 2] AS \":x: [b]\", DATE '2020-01-02' AS day, "
@@ -171,3 +171,18 @@ def test_a_terminal_shows_forty_rows(count: int, last: str, capsys: pytest.Captu
     assert len(lines) == 2 + count
     command._show_table(pa.table({"x": list(range(count))}), markdown=True)
     assert f"| {count - 1} |" in capsys.readouterr().out
+
+
+def test_rows_of_one_source_are_in_an_order_that_does_not_depend_on_how_they_arrived(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+    for folder, order in (("a", range(9)), ("b", reversed(range(9)))):
+        made = Store(tmp_path / folder, make=True)
+        for number in order:
+            made.add(*row(number))
+            made.gather()
+        results(tmp_path / folder, sources=True, columns="cycles")
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert len(shown[0].splitlines()) > 9

@@ -102,6 +102,25 @@ def test_costs_are_intervals_or_lower_bounds_in_rows_and_means() -> None:
     assert any("lower bound" in line and "m_0" in line for line in note_lines(bound))
 
 
+@pytest.mark.parametrize(
+    ("columns", "numbers", "is_marked"),
+    [
+        (["energy"], {"energy_pj": 3e6}, True),
+        (["energy"], {"energy_pj": 3e6, "energy_upper": 4e6}, False),
+        (["edp"], {"edp": 3e-6}, True),
+        (["area"], {"area_um2": 3e6}, True),
+        (["cycles"], {"energy_pj": 3e6, "area_um2": 3e6}, False),
+    ],
+)
+def test_a_lower_bound_in_any_column_has_its_note(
+    columns: list[str], numbers: dict[str, float], is_marked: bool
+) -> None:
+    runs = {("x", "m"): SuiteResult("done", "", 1000, 1e-6, numbers=numbers)}
+    suite = Suite(["m"], ["x"], "m", runs, evaluation=Evaluation(columns=columns))
+    assert any("+" in cell for cell in suite_table(suite, columns).rows[0]) == is_marked
+    assert any("lower bound" in line for line in note_lines(suite)) == is_marked
+
+
 def test_a_value_that_is_missing_leaves_the_mean_empty() -> None:
     runs = {**suite_of().runs, ("z", "m_1"): SuiteResult("done", "", 1000, 1e-6)}
     table = suite_table(Suite(["m_0", "m_1"], ["x%y", "z"], "m_0", runs), ["energy"], ["arithmetic"])

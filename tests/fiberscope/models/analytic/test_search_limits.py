@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from changed_designs import LATCHED
 
 from fiberscope.base.errors import InputError
 from fiberscope.models import analytic
@@ -92,3 +93,28 @@ def test_the_digest_of_a_design_that_ships_does_not_depend_on_its_folder(tmp_pat
     assert "/" not in shipped.config["energies"]
     assert shipped.config == copied.config
     assert shipped.config_digest == copied.config_digest
+
+
+def test_too_few_ranks_are_counted_with_the_loops_of_a_tile_that_is_stored_in_one_piece(
+    tmp_path: Path,
+) -> None:
+    """Of B, N has a loop in the buffer, and K only in the latch inside, whose tile is a piece here."""
+    outer = "factors: [M=4, N=2, K=1], permutation: [M, K, N]}"
+    inner = "{target: Latch, type: temporal, factors: [M=1, N=2, K=4], permutation: [K, N, M]}"
+    formats = "representation_format: {data_spaces: [{name: B, ranks: [{format: U}]}]}"
+    text = LATCHED
+    for old, new in (
+        ("DENSITY", "0.5"),
+        ("KEPT", "[B]"),
+        ("BYPASSED", "[A, Z]"),
+        ("        action_optimization:", f"        {formats}\n        action_optimization:"),
+        ("factors: [M=4, N=4, K=4], permutation: ORDER}", f"{outer}\n  - {inner}"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "design.yaml"
+    path.write_text(text)
+    with pytest.raises(
+        InputError, match="B at Buffer needs a rank for each loop over N, K; its format has 1"
+    ):
+        analyze(path)

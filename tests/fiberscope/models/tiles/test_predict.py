@@ -203,3 +203,18 @@ def test_only_products_of_two_matrices_are_counted():
     kernel, tensors, known, _base = problem(examples.TTM, "ijlk", examples.ttm(), 2)
     with pytest.raises(InputError, match=r"model counted is for a product of two matrices, .*; take joint"):
         CountedModel(kernel, tensors, known, Options())
+
+
+@pytest.mark.parametrize("density", [1.0, 0.9, 0.02])
+def test_the_density_position_by_position_of_uniform_tensors_is_the_flat_one(density: float) -> None:
+    """Both estimates are at most 1: full tensors have a full product, not one over the number of products."""
+    drawn = np.random.default_rng(5).random
+    tensors = {name: SparseTensor.from_array((drawn((64, 64)) < density) * 1.0, name) for name in "AB"}
+    kernel, _tensors, known, base = problem("C[i,j] = A[i,k] * B[k,j]", "ikj", tensors, 16)
+    flat, placed = (
+        predict(kernel, known, base, Options(estimate=estimate)).nonzeros
+        for estimate in ("flat", "positional")
+    )
+    assert placed == pytest.approx(flat, rel=0.1)
+    if density == 1:
+        assert placed == flat == 16 * 16
