@@ -20,6 +20,7 @@ from fiberscope.hw.memory.protocol import (
     WRITE,
     WRITE_THROUGH,
     WRITE_UNREAD,
+    refuse_reply,
 )
 from fiberscope.hw.stream import STOP, STREAM
 from fiberscope.sim.channel import Channel
@@ -55,6 +56,9 @@ class FiberWriter(Consumer):
         page_bytes: bytes of a page of Z's memory.
         max_open_tasks: largest number of open tasks, which have begun and are not announced.
         keeps_z_in_cache: whether rows of Z stay in the FiberCache until evicted, instead of going to memory.
+
+    Raises:
+        SimulationError: during the run, at more replies than lines of a task.
     """
 
     PORTS = (
@@ -298,6 +302,8 @@ class FiberWriter(Consumer):
             return False
         slot = self.replies.coordinate() & TAG_MASK
         if slot < self.max_open_tasks:  # a line of a partial fiber
+            if self.unacknowledged[slot] == 0:
+                refuse_reply(slot)
             self.unacknowledged[slot] -= 1
         self.replies.pop()
         return True

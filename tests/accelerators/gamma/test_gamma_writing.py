@@ -57,6 +57,19 @@ def test_pages_without_a_request_each_are_refused():
         kernel.build()
 
 
+def test_more_replies_than_lines_of_a_task_are_refused(monkeypatch):
+    take = MemoryStub._take
+
+    def take_twice(self, now):
+        before = len(self.waiting)
+        take(self, now)
+        self.waiting += self.waiting[before:]
+
+    monkeypatch.setattr(MemoryStub, "_take", take_twice)
+    with pytest.raises(SimulationError, match=r"^a reply for slot \d+, which has no open request"):
+        write(None)
+
+
 def write(seed, *, keeps_z_in_cache=False):
     table, store = TaskTable(A.indptr.astype(np.int64), 3), PartialStore(64, 12)
     rows = ProductRows(stored(A), stored(B), 40)
