@@ -149,6 +149,57 @@ def test_what_a_compiled_class_has_is_declared(compiled):
     assert {name: found for name, found in missing.items() if found} == {}
 
 
+_NUMBERS = re.compile(r"^    cdef (?:readonly |public )?(?:long|int|short|double|bint) ([\w, ]+)$")
+BEGINNINGS = ("__init__", "elaborate", "engage")  # methods that run before the first cycle
+# Numbers that another step sets, and which nothing reads before.
+SET_LATER = {"MergeLookahead.next_tick", "SumLookahead.promised"}
+
+
+def without_initial_value(tree: ast.Module, text: str) -> list[str]:
+    """The C numbers of classes that no method sets before the first cycle, nor any that it calls.
+
+    C sets them to 0; the same class without C has no such attribute.
+    """
+    numbers: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if match := _CLASS.match(line):
+            current = numbers[match[1]] = []
+        elif match := _NUMBERS.match(line):
+            current += match[1].split(", ")
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name in numbers]
+    return [
+        f"{node.name}.{name}"
+        for node in classes
+        for name in numbers[node.name]
+        if name not in set_first(node)
+    ]
+
+
+def set_first(node: ast.ClassDef) -> set[str]:
+    """The attributes that a class sets in ``BEGINNINGS`` and in the methods that these call."""
+    methods = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef)}
+    reached = [name for name in BEGINNINGS if name in methods]
+    for name in reached:  # grows meanwhile
+        called = {part.attr for part in ast.walk(methods[name]) if isinstance(part, ast.Attribute)}
+        reached += sorted((called & methods.keys()).difference(reached))
+    stores = (part for name in reached for part in ast.walk(methods[name]) if isinstance(part, ast.Attribute))
+    return {part.attr for part in stores if isinstance(part.ctx, ast.Store)}
+
+
+def test_each_c_number_has_an_initial_value(compiled):
+    found = {
+        name for module, text in compiled.values() for name in without_initial_value(parsed(module), text)
+    }
+    assert found == SET_LATER
+
+
+def test_planted_a_number_without_an_initial_value_is_named():
+    pxd = "cdef class Own:\n    cdef readonly long a, b\n    cdef bint c\n    cdef Channel d\n"
+    source = "class Own:\n    def __init__(self): self._zero()\n    def _zero(self): self.a = 0\n"
+    source += "    def tick(self): self.b += 1; self.c = True\n"
+    assert without_initial_value(ast.parse(source), pxd) == ["Own.b", "Own.c"]
+
+
 def from_the_end(tree: ast.Module) -> list[int]:
     """Lines with an index that counts from the end, which compiled code hands on as it is."""
     return [

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conversions import EXAMPLE, PAIRS, convert, machine, parameters, random_matrix
+from kept import check_kept, checksum
 from modes import other_mode
 from modes_of_conversions import told
 from scipy import sparse
@@ -94,6 +95,21 @@ def test_the_variants_have_the_instances_that_their_idea_says():
     alone = [instances("mint_b", [pair]) for pair in FIGURE_8]
     assert all(b[kind] == sum(one.get(kind, 0) for one in alone) for kind in b)
     assert all(m[kind] == max(one.get(kind, 0) for one in alone) for kind in m)
+
+
+@pytest.mark.parametrize("source", ["dense", "zvc", "rlc"])
+def test_sums_of_counts_share_the_prefix_sum_of_positions(source):
+    """One runs in the first pass, the other between the two."""
+    assert instances("mint_b", [(source, "csc")])["prefix sum"] == 1
+
+
+def test_the_instances_of_all_conversions_are_those_kept():
+    found = {
+        f"{variant}, {source} to {target}": instances(variant, [(source, target)])
+        for variant in VARIANTS
+        for source, target in PAIRS
+    }
+    check_kept(Path(__file__).parent / "conversions.json", "instances", {"checksum": checksum(found)})
 
 
 def test_a_variant_waits_for_what_it_borrows():
