@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +15,11 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import make_folder, write_text
 
 IMAGES = "images/gallery"
-OPENING = """# Gallery of expressions
+SIZE = 8  # coordinates of each dimension of the operands
+OPENING = f"""# Gallery of expressions
 
 The twelve expressions of Table 1 of the Sparse Abstract Machine, [compiled](compiler.md) with these formats,
-drawn, and run in the timing of hardware on tensors of {size} coordinates a dimension, half of them zeros.
+drawn, and run in the timing of hardware on tensors of {SIZE} coordinates a dimension, half of them zeros.
 Each result was verified. `fiberscope graph gallery docs` writes this page, and a test holds it to that.
 """
 HEAD = ("expression", "formats", "order", "cycles", "busiest block", "of its cycles")
@@ -54,36 +55,26 @@ class GalleryEntry:
         return link, f"`{self.kernel.formats}`", order, cycles, f"`{block}`", f"{share:.0%}"
 
 
-def make_entries(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator[GalleryEntry]:
-    """Compile expressions, run them on random tensors, and yield each entry after its run.
-
-    Args:
-        kernels: the expressions.
-        size: coordinates of each dimension of the operands.
+def make_entries() -> Iterator[GalleryEntry]:
+    """Compile each expression, run it on random tensors, and yield its entry after the run.
 
     Raises:
         VerificationError: a result is wrong.
     """
-    for kernel in kernels:
+    for kernel in KERNELS:
         compiled = compile_expression(kernel.text, [kernel.formats])
-        yield GalleryEntry(kernel, compiled, run(compiled.graph, generate_operands(compiled.graph, size)))
+        yield GalleryEntry(kernel, compiled, run(compiled.graph, generate_operands(compiled.graph, SIZE)))
 
 
-def write_gallery(folder: Path, kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> list[Path]:
-    """Write the page and its images into the folder of the documentation, and return their paths.
-
-    Args:
-        folder: folder of the documentation.
-        kernels: the expressions, in the order of the page.
-        size: coordinates of each dimension of the operands.
-    """
-    entries = list(make_entries(kernels, size))
+def write_gallery(folder: Path) -> list[Path]:
+    """Write the page and its images into the folder of the documentation, and return their paths."""
+    entries = list(make_entries())
     page = folder / "gallery.md"
     make_folder(folder / IMAGES)
     pictures = {folder / IMAGES / f"{item.kernel.file}.svg": item for item in entries}
     for path, kernel in pictures.items():
         write_text(path, svg_text(kernel.compiled.graph, kernel.kernel.name))
-    write_text(page, "\n".join([OPENING.format(size=size), *_table(entries), *map(_section, entries)]))
+    write_text(page, "\n".join([OPENING, *_table(entries), *map(_section, entries)]))
     return [page, *pictures]
 
 

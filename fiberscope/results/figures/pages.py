@@ -262,7 +262,7 @@ def _write_paragraph(page: Figure, lines: Sequence[str], left: float, top: float
 
 
 def _wrap_lines(text: str, width: float) -> list[str]:
-    return wrap_text(text, TEXT, points_of(width)) if text else []
+    return wrap_text(text, points_of(width)) if text else []
 
 
 def draw_pages(items: Sequence[FigureItem | TableItem], title: str) -> list[Figure]:

@@ -122,17 +122,12 @@ def text_points(texts: Sequence[str], size: float) -> float:
     return max(map(float, widths), default=0.0)
 
 
-def wrap_text(text: str, size: float, width: float) -> list[str]:
-    """Wrap a text at a width in points; a longer single word stays whole.
-
-    Args:
-        size: the size of the font, in points.
-        width: the maximum width of a line, in points.
-    """
+def wrap_text(text: str, width: float) -> list[str]:
+    """Wrap a text of the common size at a width in points; a longer single word stays whole."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".lstrip()
-        if not lines[-1] or text_points([longer], size) <= width:
+        if not lines[-1] or text_points([longer], TEXT) <= width:
             lines[-1] = longer
         else:
             lines.append(word)
@@ -146,7 +141,7 @@ def label_scale(figure: Figure, rows: Sequence[Axes], label: str, height: float)
         rows: the axes, from top to bottom.
         height: the height of a row, in inches.
     """
-    lines = wrap_text(label, TEXT, points_of(len(rows) * height))
+    lines = wrap_text(label, points_of(len(rows) * height))
     if len(rows) > 1:
         figure.supylabel("\n".join(lines), fontsize=TEXT)
     else:
