@@ -17,7 +17,7 @@ from fiberscope.converters.recipes import sources, targets  # noqa: E402
 from fiberscope.workloads.formats import FORMATS  # noqa: E402
 
 PAGE = (ROOT / "docs" / "mint.md").read_text(encoding="utf-8")
-CHARTS = re.findall(r"```text (\w+) (\w+) (\d+)\n(.*?)```", PAGE, re.DOTALL)
+CHARTS = re.findall(r"<!-- (\w+) (\w+) (\d+) -->\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 
 def chart(source: str, target: str, chunk: int) -> str:

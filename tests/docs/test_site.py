@@ -112,3 +112,17 @@ def test_commands_have_the_class_that_the_style_wraps(site: Path) -> None:
     style = (ROOT / "docs" / "assets" / "site.css").read_text(encoding="utf-8")
     assert ".language-sh pre > code { white-space: pre-wrap" in style
     assert '<div class="language-sh highlight">' in (site / "sampling.html").read_text(encoding="utf-8")
+
+
+def pages_with_fences(folder: Path) -> list[str]:
+    """Return the pages on which a block of code is not recognised, and its fence is text."""
+    return [page.name for page in sorted(folder.glob("*.html")) if "```" in page.read_text(encoding="utf-8")]
+
+
+def test_every_block_of_code_is_shown_as_code(site: Path) -> None:
+    assert pages_with_fences(site) == []
+
+
+def test_planted_a_fence_with_a_title_is_found(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("<p>```text csr csc 4\n####</p>", encoding="utf-8")
+    assert pages_with_fences(tmp_path) == ["page.html"]
