@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator, Mapping
 from html import escape
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any, Final
 
 # D3 first, because Plot depends on D3.
@@ -89,11 +88,7 @@ def _lines(data: Mapping[str, Any], title: str, policy: str) -> Iterator[str]:
 
 
 def _text(folder: str, name: str) -> str:
-    return _package_files().joinpath(folder, name).read_text(encoding="utf-8")
-
-
-def _package_files() -> Traversable:
-    return files("fiberscope.page")
+    return files("fiberscope.page").joinpath(folder, name).read_text(encoding="utf-8")
 
 
 def _safe_json(data: Mapping[str, Any]) -> str:

@@ -55,7 +55,8 @@ class TaskTable(TaskInputs):  # C: final
         tasks = _Tasks(radix)
         tasks.add_all(row_pointers, np.arange(len(row_pointers) - 1) if rows is None else rows)
         task_rows, counts, inputs = (
-            _concatenate(parts) for parts in (tasks.rows, tasks.counts, tasks.inputs)
+            np.concatenate(parts).astype(np.int64, copy=False)
+            for parts in (tasks.rows, tasks.counts, tasks.inputs)
         )
         first_inputs = np.concatenate([[0], np.cumsum(counts)])
         super().__init__(task_rows, first_inputs, inputs, radix)
@@ -140,11 +141,6 @@ class _Tasks:  # C: object
         inputs = np.array(queue[:input_count], np.int64)
         self._add(np.full(len(counts), row), np.array(counts, np.int64), inputs)
         return queue.pop()
-
-
-def _concatenate(parts: list[Integers]) -> Integers:
-    """Return the parts as one array of 64-bit integers."""
-    return np.concatenate(parts).astype(np.int64, copy=False)
 
 
 def _find_parents(counts: Integers, inputs: Integers) -> Integers:

@@ -189,7 +189,7 @@ def _configure_machine(
     entries = layers(accelerator.shipped, name=accelerator.name, settings=settings)
     configuration: Configuration = validate(accelerator.configuration, entries, accelerator.name)
     return (accelerator, configuration), {
-        key: _get_leaf(configuration, key) for key in leaf_keys(accelerator.configuration)
+        key: reduce(getattr, key.split("."), configuration) for key in leaf_keys(accelerator.configuration)
     }
 
 
@@ -201,10 +201,6 @@ def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, keys: 
         if not any(f"{parameter}.".startswith(f"{key}.") for parameter in parameters):
             advice = nearest(key, [*source.symbols, *parameters, *Options.model_fields])
             raise ConfigurationError(f"{entry.origin}: {source.name} has no {kind} {key}; {advice}")
-
-
-def _get_leaf(configuration: Configuration, key: str) -> object:
-    return reduce(getattr, key.split("."), configuration)
 
 
 def _assemble(draft: Draft, symbols: Mapping[str, float]) -> Specification:
