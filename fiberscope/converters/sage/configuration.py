@@ -14,8 +14,6 @@ from fiberscope.workloads.formats import FORMATS, Format, Rlc, check_width
 
 CONFIGURATION = Path(__file__).parent / "config.yaml"
 
-Energy = float
-
 
 class Array(Configuration):
     """Parameters of the weight-stationary array.
