@@ -53,15 +53,16 @@ class Pattern(NamedTuple):
     marker: str
 
 
+# Dots come last: an SVG has a path for each dot, and was ten times larger with them
 PATTERNS: Final = (  # colours of Okabe and Ito and a grey, alternately light and dark
     Pattern("#56B4E9", "", "o"),
     Pattern("#D55E00", "/////", "s"),
-    Pattern("#F0E442", ".....", "^"),
-    Pattern("#0072B2", "\\\\\\\\\\", "D"),
-    Pattern("#DDDDDD", "xxxxx", "v"),
-    Pattern("#009E73", "-----", "P"),
-    Pattern("#E69F00", "|||||", "X"),
-    Pattern("#CC79A7", "+++++", "*"),
+    Pattern("#F0E442", "\\\\\\\\\\", "^"),
+    Pattern("#0072B2", "xxxxx", "D"),
+    Pattern("#DDDDDD", "-----", "v"),
+    Pattern("#009E73", "|||||", "P"),
+    Pattern("#E69F00", "+++++", "X"),
+    Pattern("#CC79A7", ".....", "*"),
 )
 
 
