@@ -12,7 +12,7 @@ import sys
 
 from fiberscope.explore.tables import simulate_to_end
 from fiberscope.models.graphs import run
-from fiberscope.models.graphs.compiler.cascades import count_additions, graph_of_cascade
+from fiberscope.models.graphs.compiler.cascades import build_cascade_graph, count_additions
 from fiberscope.models.graphs.rewrites import apply_rewrites
 from fiberscope.models.trace.api import load_outline, model
 from fiberscope.results.errors import refuse_interrupted
@@ -24,7 +24,7 @@ REWRITES = ("locate", "dead-droppers")
 
 def rows(name: str, matrix: str) -> list[str]:
     """Return a machine's rows of the table: the counts and cycles of each model."""
-    graph = graph_of_cascade(load_outline(name, {})).graph
+    graph = build_cascade_graph(load_outline(name, {})).graph
     operands, unbounded = {"A": matrix, "B": matrix}, {"depth": 0}
     figures = []
     for title, variant in (("graph", graph), ("graph, rewritten", apply_rewrites(graph, REWRITES))):

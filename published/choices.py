@@ -19,7 +19,7 @@ from pathlib import Path
 from fiberscope import accelerators
 from fiberscope.explore.compare import read_published
 from fiberscope.explore.tables import simulate_to_end
-from fiberscope.results.report.table import Table, percent, replace_between
+from fiberscope.results.report.table import Table, format_percent, replace_between
 
 Settings = dict[str, str]
 Columns = Sequence[tuple[str, str]]  # matrix and memory
@@ -129,7 +129,7 @@ def choices(columns: Columns) -> Table:
             *(
                 ""
                 if any(key in text for key in UNSUPPORTED[column[1]])
-                else percent(cycles(*column, text) / cycles(*column, "") - 1)
+                else format_percent(cycles(*column, text) / cycles(*column, "") - 1)
                 for column in columns
             ),
         )
@@ -142,7 +142,9 @@ def controllers(columns: Columns) -> Table:
     for text in CONTROLLERS:
         errors = [cycles(*column, text) / reported(column[0]) - 1 for column in columns]
         mean = sum(map(abs, errors)) / len(errors)
-        table.add(f"`{text or 'as shipped'}`", *map(percent, errors), percent(mean, signed=False))
+        table.add(
+            f"`{text or 'as shipped'}`", *map(format_percent, errors), format_percent(mean, signed=False)
+        )
     return table
 
 

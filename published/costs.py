@@ -25,12 +25,12 @@ from fiberscope.results.costs.laws import find_netlist_area
 from fiberscope.results.costs.netlists import LIBRARIES, PRICED, call_of
 from fiberscope.results.costs.prices import price_machine
 from fiberscope.results.costs.run_costs import CLOCK, CLOCK_TREE, DYNAMIC, LEAKAGE, MEMORY, Kind
-from fiberscope.results.costs.scaling import area_factor
-from fiberscope.results.costs.silicon import logic_area
+from fiberscope.results.costs.scaling import compute_area_factor
+from fiberscope.results.costs.silicon import estimate_logic_area
 from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.report.cost_parts import AreaPart, CostInterval, Energy, EnergyPart
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.table import Table, percent
+from fiberscope.results.report.table import Table, format_percent
 from fiberscope.workloads import is_gemm
 from published.figures import Figure
 from published.mint import PUBLISHED_MM2, twins
@@ -235,9 +235,9 @@ def _is_compared(cost: PublishedCost, part: AreaPart | EnergyPart) -> bool:
 
 def _variant_figures(parameters: MintParameters) -> Iterator[CostFigure]:
     """Yield the areas of the blocks of each variant."""
-    scale = area_factor(LIBRARIES[PRICED].nanometres, MINT_NM)
+    scale = compute_area_factor(LIBRARIES[PRICED].nanometres, MINT_NM)
     netlists = {
-        kind: logic_area(area.um2, area.upper, area.basis, area.source).times(scale)
+        kind: estimate_logic_area(area.um2, area.upper, area.basis, area.source).times(scale)
         for kind, (block, block_parameters) in twins(parameters).items()
         if (area := find_netlist_area(call_of(block, asdict(block_parameters)))) is not None
     }
@@ -264,7 +264,7 @@ def _table(rows: Sequence[CostFigure]) -> Table:
     table = Table("Areas, powers and energies", columns, labels=3, notes=len(notes))
     for row in rows:
         upper = "" if row.upper is None else f"{row.upper:.4g}"
-        error = "" if row.error is None else percent(row.error)
+        error = "" if row.error is None else format_percent(row.error)
         values = (f"{row.published:.4g}", f"{row.ours:.4g}", upper, error)
         parts = (_shorten(row.apart), _shorten(row.missing))
         table.add(row.machine, row.figure, row.run, *values, row.interval_position, *parts, row.source)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fiberscope.results.report.table import Table, percent
+from fiberscope.results.report.table import Table, format_percent
 
 LOCAL = "here"
 SIMPLE = "simple"  # memory model of the published runs
@@ -125,8 +125,8 @@ _CELLS: Mapping[str, Callable[[Figure], str]] = {
     "Known": lambda figure: figure.known,
     "Published": lambda figure: _number(figure.published),
     "Ours": lambda figure: _number(figure.ours) if figure.ours is not None else _approximate(figure),
-    "Error": lambda figure: percent(figure.error),
-    "TeAAL's error": lambda figure: "" if figure.public is None else percent(figure.public),
+    "Error": lambda figure: format_percent(figure.error),
+    "TeAAL's error": lambda figure: "" if figure.public is None else format_percent(figure.public),
     "Source": lambda figure: figure.source,
 }
 _NUMBERS = ("Published", "Ours", "Error", "TeAAL's error")
@@ -152,8 +152,8 @@ def mean_table(means: Sequence[MeanError]) -> Table:
     for common, group in groups.items():
         errors = [_mean(group.get(known)) for known in (*KNOWLEDGE, ALL)]
         public = group[ALL].public
-        public_error = "" if public is None else percent(public, signed=False)
-        table.add(*common, *errors, percent(group[ALL].largest, signed=False), public_error)
+        public_error = "" if public is None else format_percent(public, signed=False)
+        table.add(*common, *errors, format_percent(group[ALL].largest, signed=False), public_error)
     return table
 
 
@@ -166,7 +166,7 @@ def memory_table(figures: Sequence[Figure]) -> Table:
     for figure in cycles:
         if not figure.as_published and (simple_cycles := simple.get((figure.machine, figure.run))):
             assert figure.ours is not None
-            change = percent(figure.ours / simple_cycles - 1)
+            change = format_percent(figure.ours / simple_cycles - 1)
             table.add(figure.machine, figure.run, _number(simple_cycles), _number(figure.ours), change)
     return table
 
@@ -184,7 +184,7 @@ def tuned_table(figures: Sequence[Figure]) -> Table:
 
 
 def _mean(mean: MeanError | None) -> str:
-    return "" if mean is None else f"{percent(mean.error, signed=False)} of {mean.count}"
+    return "" if mean is None else f"{format_percent(mean.error, signed=False)} of {mean.count}"
 
 
 def _number(value: float) -> str:

@@ -20,7 +20,7 @@ from fiberscope import accelerators
 from fiberscope.explore.ablate import read_ablations
 from fiberscope.explore.check import Check, check, read_ladder
 from fiberscope.explore.tables import simulate_to_end
-from fiberscope.results.report.table import Table, percent, replace_between
+from fiberscope.results.report.table import Table, format_percent, replace_between
 from published.explained import MACHINES, MATRICES
 
 RUNS = tuple((machine, name) for machine in MACHINES for name in ("uniform", "power law"))
@@ -95,7 +95,7 @@ def interventions_table(rows: Sequence[Intervention]) -> Table:
     table = Table("Attributed and saved cycles", columns, labels=3)
     for row in rows:
         shares = (f"{value / row.cycles:.1%}" for value in (row.attributed, row.saved))
-        difference = "by construction" if row.is_first else percent(row.difference)
+        difference = "by construction" if row.is_first else format_percent(row.difference)
         table.add(row.machine, row.matrix, row.part, *shares, difference)
     return table
 

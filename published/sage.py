@@ -17,7 +17,7 @@ from fiberscope.converters.sage.search import Choice, Prediction, rank
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.converters.sage.systems import OURS, best_of, systems
 from fiberscope.explore.tables import simulate_to_end
-from fiberscope.results.report.table import Table, percent
+from fiberscope.results.report.table import Table, format_percent
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.generators import uniform
 
@@ -259,7 +259,7 @@ def _picks_table(workloads: Sequence[Workload]) -> Table:
             workload.kernel,
             str(workload.published),
             "the same" if workload.ours == workload.published else str(workload.ours),
-            "" if workload.excess is None else percent(workload.excess),
+            "" if workload.excess is None else format_percent(workload.excess),
             f"{workload.picojoules / 1e9:,.3g}",
             f"{workload.conversion:.3%}",
         )
@@ -286,7 +286,7 @@ def _ratios_table(ratios: Sequence[Ratio]) -> Table:
             ratio.system,
             f"{ratio.mean:.2f}",
             _number(ratio.published_mean),
-            "" if ratio.published_mean is None else percent(ratio.mean / ratio.published_mean - 1),
+            "" if ratio.published_mean is None else format_percent(ratio.mean / ratio.published_mean - 1),
             f"{ratio.least:.3f}",
             f"{ratio.greatest:.2f}",
             _number(ratio.published_greatest),
@@ -299,7 +299,7 @@ def _simulated_table(cases: Sequence[SimulatedCycles]) -> Table:
     table = Table(title, ("Density", "ACF A-B", "Predicted", "Simulated", "Error"), labels=2)
     for case in cases:
         predicted, measured = f"{case.predicted:,.0f}", f"{case.simulated:,}"
-        table.add(f"{case.density:g}", "-".join(case.acf), predicted, measured, percent(case.error))
+        table.add(f"{case.density:g}", "-".join(case.acf), predicted, measured, format_percent(case.error))
     return table
 
 

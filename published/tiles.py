@@ -13,7 +13,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.tables import simulate_to_end
 from fiberscope.models.tiles.base import Shape
-from fiberscope.models.tiles.baselines.drt import drt
+from fiberscope.models.tiles.baselines.drt import grow_dynamic_tiles
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
 from fiberscope.models.tiles.optimise import optimise
@@ -134,7 +134,7 @@ def _totals(a: SparseTensor) -> dict[str, int]:
     kernel, tensors = Kernel.read(*KERNEL), {"A": a, "B": a.transposed((1, 0))}
     tile_plan = plan(kernel, tensors, CAPACITY, methods=Methods(("prescient", "tailors")))
     totals = {name: traffic.total for name, traffic in tile_plan.measured.items() if name != "d2t2"}
-    totals["drt"] = drt(a, tensors["B"], CAPACITY).words_by_operand()["total"]
+    totals["drt"] = grow_dynamic_tiles(a, tensors["B"], CAPACITY).count_words_by_operand()["total"]
 
     def measure_words(shape: Shape, packed: Shape | None) -> float:
         return measure(kernel, tensors, shape, base=packed).total

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from fiberscope.commands.options import Accelerator, Json, Markdown, Operands, Parts, Settings
 from fiberscope.commands.output import print_progress, show
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, matrices, write_json
-from fiberscope.results.report.surrogates import SURROGATE, footnote, mark
-from fiberscope.results.report.table import Table, percent
+from fiberscope.results.report.surrogates import SURROGATE, format_footnote, mark
+from fiberscope.results.report.table import Table, format_percent
 
 if TYPE_CHECKING:
     from fiberscope.explore.ablate import AblationResult
@@ -50,7 +50,7 @@ def ablate(
         title = f"{accelerator} on {mark(a, SURROGATE if surrogates else '')}"
         show([_table(title, outcomes)], markdown=markdown)
         if surrogates:
-            print(footnote(surrogates))
+            print(format_footnote(surrogates))
 
 
 def _table(title: str, outcomes: Sequence[AblationResult]) -> Table:
@@ -58,6 +58,6 @@ def _table(title: str, outcomes: Sequence[AblationResult]) -> Table:
     ablations = Table(title, ("Changed", "Cycles", "Saved", "Share", "What it tells"), notes=1)
     for ablation in outcomes:
         saved = f"{ablation.saved:,}" if ablation.tells else ""
-        share = percent(ablation.share) if ablation.tells else ""
+        share = format_percent(ablation.share) if ablation.tells else ""
         ablations.add(ablation.name, f"{ablation.cycles:,}", saved, share, ablation.tells)
     return ablations

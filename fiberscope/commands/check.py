@@ -10,7 +10,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.options import Accelerator, Exact, Json, Operands, Parts, Settings
 from fiberscope.commands.output import show
 from fiberscope.results.errors import FailedRunError
-from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, operand_files, write_json
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, list_operand_files, write_json
 from fiberscope.results.report.table import Table
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def check(
     from fiberscope.explore.check import check as run_check
 
     factors, tensors, symbols = _parse_operands(accelerator, operands)
-    check_outputs({"--json": json}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
+    check_outputs({"--json": json}, list_operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     parsed, parts = parse_settings([*(settings or []), *symbols]), parse_parts(part or [])
     options: dict[str, Any] = {
         "tensors": tensors,
@@ -106,10 +106,10 @@ def _show(checked: Check) -> None:
 
 def _show_parts(checked: Check) -> None:
     """Print the cycles of each stage and the attribution of the longest stage; small parts share a line."""
-    from fiberscope.results.report.families import rounds_of_stages
+    from fiberscope.results.report.families import list_rounds_of_stages
 
     minimum, indent = MIN_SHARE * checked.event.cycles, "    " if checked.longest else "  "
-    for stage, counts in rounds_of_stages(checked.event.stages, checked.longest).items():
+    for stage, counts in list_rounds_of_stages(checked.event.stages, checked.longest).items():
         rounds = f", {len(counts)} rounds" if len(counts) > 1 else ""
         print(_cycle_line(checked, "  ", sum(counts), f"stage {stage}{rounds}"))
     if checked.longest:

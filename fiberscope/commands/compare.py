@@ -17,7 +17,7 @@ from fiberscope.commands.design_tables import design_tables, name_with_source
 from fiberscope.commands.options import Accelerator, Json, Markdown, Parts, Settings
 from fiberscope.commands.output import print_progress, show
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json, write_text
-from fiberscope.results.report.table import Table, percent, replace_between
+from fiberscope.results.report.table import Table, format_percent, replace_between
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator as Kind
@@ -208,8 +208,8 @@ def _number(value: float | None) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "" if value is None else percent(value)
+    return "" if value is None else format_percent(value)
 
 
 def _mean(values: Sequence[float]) -> str:
-    return percent(sum(values) / len(values), signed=False) if values else ""
+    return format_percent(sum(values) / len(values), signed=False) if values else ""

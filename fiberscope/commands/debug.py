@@ -14,7 +14,7 @@ from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands
 from fiberscope.commands.run_options import SimulationOptions, debugger_page, exit_code, page_title
 from fiberscope.results.errors import FailedRunError
-from fiberscope.results.report.files import STANDARD_OUTPUT, operand_files, read_text
+from fiberscope.results.report.files import STANDARD_OUTPUT, list_operand_files, read_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,7 +70,7 @@ def debug(
 
     factors, tensors = operands_of(options.take_symbols(specification_of(accelerator), operands))
     # Not strict: ``build_request`` refuses more than two operands.
-    options.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
+    options.check({}, list_operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     lines = read_script_lines(script)  # a script that cannot be read is an error before the machine is built
     arguments = {"settings": options.entries(), "config": options.config, "exact": options.exact}
     snapshot_bytes = None if snapshot_memory is None else SIZE.read(snapshot_memory, "--snapshot-memory")

@@ -10,7 +10,7 @@ import typer
 
 from fiberscope.commands.output import print_stacked
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
-from fiberscope.results.report.surrogates import footnote
+from fiberscope.results.report.surrogates import format_footnote
 from fiberscope.results.report.table import ruled_table
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def show_difference(difference: Difference, before: Report, after: Report) -> No
     if difference.provenance:
         print_stacked(_settings_table("What it was made of", difference.provenance, MAX_PROVENANCE), "")
     print_stacked(_headline(difference, before, after))
-    if note := footnote([*before.workload.surrogates, *after.workload.surrogates]):
+    if note := format_footnote([*before.workload.surrogates, *after.workload.surrogates]):
         print_stacked(note)
     if difference.settings:
         print_stacked("", _settings_table("Settings", difference.settings, len(difference.settings)))

@@ -12,7 +12,7 @@ from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.options import Exact, Json, Markdown
 from fiberscope.commands.output import print_progress, show
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
-from fiberscope.results.report.table import Table, percent
+from fiberscope.results.report.table import Table, format_percent
 
 if TYPE_CHECKING:
     from fiberscope.workloads import NamedTensor
@@ -101,5 +101,5 @@ def _table(document: dict[str, Any]) -> Table:
     for name, size in sizes.items():
         lines = f"{document['line_bytes'][name]:,}"
         label = f"{name}, smallest" if name == document["smallest"] else name
-        table.add(label, f"{size:,}", f"{size - values:,}", percent(size / dense, signed=False), lines)
+        table.add(label, f"{size:,}", f"{size - values:,}", format_percent(size / dense, signed=False), lines)
     return table

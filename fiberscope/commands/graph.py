@@ -76,7 +76,7 @@ def run(
       fiberscope graph run "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:d" B=wiki-Vote c=ones
     """
     from fiberscope.commands.output import show
-    from fiberscope.models.graphs.streams import streams_table
+    from fiberscope.models.graphs.streams import build_streams_table
     from fiberscope.run.request import GraphRequest
 
     operands = tensors_by_name(tensors)
@@ -86,7 +86,7 @@ def run(
 
     report = options.simulate(make_request, {"the graph": file_of_graph(source), **_files(operands)})
     if streams and options.json != STANDARD_OUTPUT:  # with --json -, only the report is printed
-        show([streams_table(report)], markdown=False)
+        show([build_streams_table(report)], markdown=False)
     return options.finish(report)
 
 
@@ -101,8 +101,8 @@ def check(file: _File) -> None:
       fiberscope graph check examples/graphs/fig12_ikj.gv
     """
     from fiberscope.models.graphs.check import check as check_graph
-    from fiberscope.models.graphs.check import operands_of
-    from fiberscope.models.graphs.expression import expressions_of
+    from fiberscope.models.graphs.check import list_operands
+    from fiberscope.models.graphs.expression import list_expressions
     from fiberscope.models.graphs.faults import Unreadable
     from fiberscope.models.graphs.gv_reader import read_gv
     from fiberscope.models.graphs.splits import split_lines
@@ -111,11 +111,11 @@ def check(file: _File) -> None:
     check_graph(parsed)
     # No fault: a graph that passes the check may compute something that no expression states.
     try:
-        expressions = [str(assignment) for assignment in expressions_of(parsed)]
+        expressions = [str(assignment) for assignment in list_expressions(parsed)]
     except Unreadable as error:
         expressions = [f"no expression can be read: {error}"]
     print("\n".join([*expressions, *split_lines(parsed.splits)]))
-    print(f"Reads: {', '.join(operands_of(parsed))}")
+    print(f"Reads: {', '.join(list_operands(parsed))}")
     print("Blocks: " + ", ".join(f"{count} {name}" for name, count in sorted(parsed.counts().items())))
     for note in parsed.notes:
         print(f"Note: {note}")
@@ -138,10 +138,10 @@ def draw(
       fiberscope graph draw examples/graphs/fig12_ikj.gv -o ikj.svg
       fiberscope graph draw "x(i) = b(i) + c(i)" --format "x:s,b:s,c:s" -o sum.svg
     """
-    from fiberscope.models.graphs.draw import svg_text
+    from fiberscope.models.graphs.draw import format_svg
     from fiberscope.models.graphs.execution import graph_settings
     from fiberscope.models.graphs.rewrites.joiners import chain_unions
-    from fiberscope.models.graphs.tiles import memory_names
+    from fiberscope.models.graphs.tiles import find_memory_names
     from fiberscope.results.report.files import write_text
 
     name, drawn_graph = named_graph(source, formats, order)
@@ -150,7 +150,7 @@ def draw(
     parameters = graph_settings(setting_values(settings))
     if parameters.timing == "sam":  # as a run does: the public simulator has only unions of two operands
         drawn_graph = chain_unions(drawn_graph)
-    write_text(path, svg_text(drawn_graph, name, memory_names(drawn_graph, parameters.tiles)))
+    write_text(path, format_svg(drawn_graph, name, find_memory_names(drawn_graph, parameters.tiles)))
     print(f"Picture: {path}")
 
 
@@ -206,8 +206,8 @@ def cost(
     """
     from fiberscope.commands.output import show
     from fiberscope.models.graphs.cost import estimate_graph
-    from fiberscope.models.graphs.cost.estimate import cost_line, cost_table
-    from fiberscope.models.graphs.cost.tile_memories import memories_table
+    from fiberscope.models.graphs.cost.estimate import build_cost_table, describe_cost
+    from fiberscope.models.graphs.cost.tile_memories import build_memories_table
     from fiberscope.models.graphs.execution import graph_settings, prepare
     from fiberscope.models.graphs.settings import check_estimated
 
@@ -215,12 +215,14 @@ def cost(
     check_estimated(values)  # ``graph_settings`` also accepts settings without effect on an estimate
     parameters = graph_settings(values)
     prepared = prepare(graph_of(source, formats, order, operands), operands, exact=exact)
-    prepared = prepared.timed(parameters.timing)
+    prepared = prepared.with_timing(parameters.timing)
     estimate = estimate_graph(prepared, parameters)
-    print(cost_line(prepared.graph, estimate))
-    tables = [cost_table(prepared.graph, estimate)] if streams else []
+    print(describe_cost(prepared.graph, estimate))
+    tables = [build_cost_table(prepared.graph, estimate)] if streams else []
     if estimate.tiles and estimate.tiles.memories:
-        tables.append(memories_table(estimate.tiles, estimate.streams, estimate.cycles / parameters.clock))
+        tables.append(
+            build_memories_table(estimate.tiles, estimate.streams, estimate.cycles / parameters.clock)
+        )
     show(tables, markdown=False)
 
 

@@ -33,10 +33,10 @@ def orders(
       fiberscope graph orders "x(i) = B(i,j) * c(j)" --format x:s,B:ss,c:s B=wiki-Vote c=ones
     """
     from fiberscope.commands.output import show
-    from fiberscope.models.graphs.compiler.choice import candidates_of_text, candidates_table
+    from fiberscope.models.graphs.compiler.choice import build_candidates_table, list_text_candidates
 
-    orders_by_cost = candidates_of_text(expression, formats or [], tensors_by_name(tensors), exact=exact)
-    show([candidates_table(orders_by_cost)], markdown=False)
+    orders_by_cost = list_text_candidates(expression, formats or [], tensors_by_name(tensors), exact=exact)
+    show([build_candidates_table(orders_by_cost)], markdown=False)
     print(f"Choice: {','.join(orders_by_cost[0].order)} (a guess from statistics, not a run)")
 
 
@@ -50,13 +50,13 @@ def cascade(specification: _Specification, settings: Settings = None, output: Gr
       fiberscope graph cascade gamma -o gamma.gv
     """
     from fiberscope.accelerators.configuration import parse_settings
-    from fiberscope.models.graphs.compiler.cascades import graph_of_cascade
+    from fiberscope.models.graphs.compiler.cascades import build_cascade_graph
     from fiberscope.models.graphs.gv_writer import write_gv
     from fiberscope.models.trace.api import load_outline
 
     path = output or Path(f"{Path(specification).stem}.gv")
     check_outputs({"the graph": path}, {})
-    graph = graph_of_cascade(load_outline(specification, parse_settings(settings or [])))
+    graph = build_cascade_graph(load_outline(specification, parse_settings(settings or [])))
     write_gv(graph.graph, path)
     for name, order in graph.orders.items():
         print(f"{name}: loops {','.join(order)}")

@@ -128,12 +128,12 @@ def choose_formats(
         return formats, order
     if not operands:
         raise InputError("--order auto uses statistics of the tensors; give the tensors, as in B=wiki-Vote")
-    from fiberscope.models.graphs.compiler.choice import candidates_of_text
+    from fiberscope.models.graphs.compiler.choice import list_text_candidates
     from fiberscope.models.graphs.compiler.schedule import parse_splits
 
     splits = parse_splits(split) if split else {}
     # Candidates are sorted by estimated cycles.
-    best = candidates_of_text(expression, formats or [], operands, splits)[0]
+    best = list_text_candidates(expression, formats or [], operands, splits)[0]
     return best.format_texts, ",".join(best.order)
 
 

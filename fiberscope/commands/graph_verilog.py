@@ -82,7 +82,7 @@ def rtl(
     name, graph = named_graph(source, formats, order, operands)
     rtl_blocks()  # raises an error without the extra, which the next imports need
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
-    from fiberscope.models.graphs.cosim import area_table, cosimulate
+    from fiberscope.models.graphs.cosim import build_area_table, cosimulate
     from fiberscope.models.graphs.execution import graph_settings
     from fiberscope.models.graphs.random_tensors import generate_operands
 
@@ -92,7 +92,7 @@ def rtl(
     operands = operands or generate_operands(graph, integers=is_integer)
     try:
         run = cosimulate(name, graph, operands, parameters, **sizes, simulator=simulator, folder=output)
-        tables = [area_table(run.verilog)] if area else []
+        tables = [build_area_table(run.verilog)] if area else []
     except FailedBenchError as failed:
         print(failed, file=sys.stderr)
         return MACHINE_WRONG

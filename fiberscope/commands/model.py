@@ -13,7 +13,7 @@ from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.report_output import report_delivery
 from fiberscope.commands.run_options import ReportOptions, exit_code
-from fiberscope.results.report.files import STANDARD_OUTPUT, operand_files
+from fiberscope.results.report.files import STANDARD_OUTPUT, list_operand_files
 
 if TYPE_CHECKING:
     from fiberscope.run.request import TraceRequest
@@ -151,4 +151,4 @@ def _input_files(specification: str, factors: list[str], tensors: dict[str, str]
     a file has None.
     """
     operands = {**dict(zip("AB", factors, strict=False)), **tensors}
-    return {"the specification": Path(specification), **operand_files(operands)}
+    return {"the specification": Path(specification), **list_operand_files(operands)}

@@ -9,7 +9,7 @@ import typer
 
 from fiberscope.commands.options import AllSources
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
-from fiberscope.results.report.remote_files import address_of
+from fiberscope.results.report.remote_files import find_address
 
 _Results = Annotated[
     list[str],
@@ -61,10 +61,10 @@ def page(
     html_page.write(target)
     if target != STANDARD_OUTPUT:
         size = len(html_page.html) / 1e6
-        print(f"Page: {address_of(target) or target} ({size:.1f} MB; open it in a browser)")
+        print(f"Page: {find_address(target) or target} ({size:.1f} MB; open it in a browser)")
 
 
 def _page_path(results: str) -> Path:
     """Return the default path of a page: beside a local report or store, else in the current folder."""
-    path = Path(PurePosixPath(results).name) if address_of(results) else Path(results).resolve()
+    path = Path(PurePosixPath(results).name) if find_address(results) else Path(results).resolve()
     return path.with_suffix(".html")

@@ -17,7 +17,7 @@ from fiberscope.commands.options import AllSources, Markdown
 from fiberscope.commands.stored_comparison import ComparisonOptions
 from fiberscope.commands.study_files import StudyFileOptions
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
-from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
+from fiberscope.results.report.surrogates import DAGGER, SURROGATE, format_footnote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,10 +141,10 @@ def _print_hidden(store: Store, hidden: int, hides_table: bool, has_selected_sou
         hides_table: whether files are written in place of the table; the note then goes to stderr.
         has_selected_sources: whether the user has selected the sources.
     """
-    from fiberscope.results.store.store import hidden_rows
+    from fiberscope.results.store.store import describe_hidden_rows
 
     if hidden:
-        print(hidden_rows(hidden), file=sys.stderr if hides_table else sys.stdout)
+        print(describe_hidden_rows(hidden), file=sys.stderr if hides_table else sys.stdout)
     elif not (hides_table or has_selected_sources):
         _print_source_count(store)
 
@@ -166,7 +166,7 @@ def _query(columns: str, where: str | None, sort: Sequence[str]) -> str:
 def _surrogate_note(store: Store, all_sources: bool) -> str:
     """Return the note on the surrogate workloads of all rows, also of rows not shown; empty without any."""
     query = f"SELECT DISTINCT workload FROM runs WHERE workload_source = '{SURROGATE}' ORDER BY workload"
-    return footnote(row["workload"] for row in store.table(query, all_sources=all_sources).to_pylist())
+    return format_footnote(row["workload"] for row in store.table(query, all_sources=all_sources).to_pylist())
 
 
 def _count_estimates(store: Store, all_sources: bool) -> int:
@@ -237,7 +237,7 @@ def _count_label_columns(kinds: Sequence[pa.DataType]) -> int:
 
 def _as_latex(rows: pa.Table, note: str) -> str:
     """Return all rows as a LaTeX float with booktabs, without empty columns."""
-    from fiberscope.results.report.latex import latex_float, latex_tabular
+    from fiberscope.results.report.latex import format_latex_float, format_latex_tabular
 
     rows = _with_spreads(rows)
     columns = {
@@ -247,8 +247,8 @@ def _as_latex(rows: pa.Table, note: str) -> str:
     }
     heads = [rows.column_names[index] for index in columns]
     labels = _count_label_columns([rows.schema.field(index).type for index in columns])
-    tabular = latex_tabular(heads, [("", list(zip(*columns.values(), strict=True)))], labels=labels)
-    return latex_float("Results.", "tab:results", [tabular], filter(None, [note]))
+    tabular = format_latex_tabular(heads, [("", list(zip(*columns.values(), strict=True)))], labels=labels)
+    return format_latex_float("Results.", "tab:results", [tabular], filter(None, [note]))
 
 
 def _write_table(
@@ -320,11 +320,11 @@ def _with_spreads(rows: pa.Table) -> pa.Table:
 
 def _with_spread(cycles: int | None, low: int | None, high: int | None) -> str:
     """Return cycles with their relative half-width; alone if the run was not sampled."""
-    from fiberscope.results.report.estimates import format_half_width, relative_half_width
+    from fiberscope.results.report.estimates import compute_relative_half_width, format_half_width
 
     if cycles is None or low is None or high is None:
         return _format_value(cycles)
-    return f"{_format_value(cycles)}{format_half_width(relative_half_width(cycles, low, high))}"
+    return f"{_format_value(cycles)}{format_half_width(compute_relative_half_width(cycles, low, high))}"
 
 
 def _format_value(value: object) -> str:

@@ -345,7 +345,7 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
     """
     names = tuple(dict.fromkeys(options["blocks"].split(",")))  # each block once, in the order given
     from fiberscope.base.operand_arguments import a_and_b
-    from fiberscope.results.recording.waveform import files_of
+    from fiberscope.results.recording.waveform import list_files
     from fiberscope.rtl.cosim_request import CosimRequest, verilog_files
 
     request = CosimRequest(
@@ -365,7 +365,7 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
     )
     request.parts  # noqa: B018  (refused here, before anything is written)
     if waveform is not None:
-        check_outputs(files_of(waveform.path), request.inputs)
+        check_outputs(list_files(waveform.path), request.inputs)
     if request.coverage:
         check_outputs({"the coverage": options["coverage"]}, request.inputs)
     return request

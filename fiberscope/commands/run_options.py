@@ -268,16 +268,16 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         """Print the requested energies of a run, unless its JSON is printed; return the exit code."""
         if self.energy and self.json != STANDARD_OUTPUT:
             from fiberscope.commands.output import show
-            from fiberscope.results.report.costs_table import costs_tables
+            from fiberscope.results.report.costs_table import build_costs_tables
 
-            show(costs_tables(report), markdown=False)
+            show(build_costs_tables(report), markdown=False)
         return exit_code(report)
 
     def _outputs(self) -> _Files:
         """Return the files of the waveform, memory trace and states, by their names in messages."""
-        from fiberscope.results.recording.waveform import files_of
+        from fiberscope.results.recording.waveform import list_files
 
-        files = {"the memory trace": self.memory_trace, **(files_of(self.vcd) if self.vcd else {})}
+        files = {"the memory trace": self.memory_trace, **(list_files(self.vcd) if self.vcd else {})}
         return {**files, "the timeline": self.timeline, "the trace for Perfetto": self.perfetto}
 
     def _states(self) -> StateFiles | None:

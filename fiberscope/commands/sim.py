@@ -13,7 +13,7 @@ from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands
 from fiberscope.commands.run_options import SimulationOptions
 from fiberscope.commands.sample_options import SampleOptions
-from fiberscope.results.report.files import operand_files
+from fiberscope.results.report.files import list_operand_files
 
 _Chain = Annotated[
     str | None,
@@ -64,7 +64,7 @@ def sim(
 
     factors, tensors = operands_of(options.take_symbols(specification_of(accelerator), operands))
     check_factors(factors)  # before zip, which would drop further operands without an error
-    input_files = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
+    input_files = list_operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
     sample = sampled.request(sampled.seed)  # the seed is an argument, as some commands have their own --seed
     if window is not None:
         if sample is None:

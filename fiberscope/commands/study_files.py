@@ -61,11 +61,11 @@ class StudyFileOptions(Options):
         if self.plot is not None:
             self._draw(self.plot, store, where, sort, all_sources)
         if self.archive is not None:
-            from fiberscope.results.store.archive import appendix_line, count_runs, write_archive
+            from fiberscope.results.store.archive import count_runs, format_appendix_line, write_archive
 
             index, digest = write_archive(store, self.archive)
             print(f"Archive: {self.archive}, {count_runs(index.runs)} and {index.failed:,} that failed")
-            print(f"For an artifact appendix: {appendix_line(index, self.archive.name, digest)}")
+            print(f"For an artifact appendix: {format_appendix_line(index, self.archive.name, digest)}")
 
     def _draw(
         self, path: Path, store: Store, where: str | None, sort: Sequence[str], all_sources: bool

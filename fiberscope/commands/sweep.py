@@ -13,7 +13,7 @@ from fiberscope.commands.completion import complete_accelerator, complete_matrix
 from fiberscope.commands.option_groups import Options, expand_groups
 from fiberscope.commands.options import Config, Exact, Live, Parts, Quiet, Settings, setting_values
 from fiberscope.commands.sample_options import SampleOptions
-from fiberscope.results.report.surrogates import footnote
+from fiberscope.results.report.surrogates import format_footnote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -203,7 +203,7 @@ def _print_result(result: SweepResult, address: str) -> None:
     if result.other_rows:
         command = f"fiberscope results {address} --sources"
         print(f"Left alone: {result.other_rows:,} rows of other sources (tell them apart: {command})")
-    if note := footnote(result.surrogates()):
+    if note := format_footnote(result.surrogates()):
         print(note)
     for line in result.failures(MAX_FAILURES):
         print(f"  {line}")

@@ -134,18 +134,18 @@ def _buffer_words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
     """Return the capacity of the buffer of one operand in words of 4 bytes.
 
     A capacity in words is taken as it is. From a size in bytes, the capacity is computed as the paper of D2T2
-    does, and may exceed the words of the buffer (see ``capacity_of``).
+    does, and may exceed the words of the buffer (see ``count_capacity``).
 
     Raises:
         InputError: the size is invalid.
     """
     from fiberscope.accelerators.quantities import SIZE
-    from fiberscope.models.tiles.base import capacity_of
+    from fiberscope.models.tiles.base import count_capacity
 
     if capacity is not None:
         return capacity
     try:
-        return capacity_of(kernel, SIZE.parse(buffer))
+        return count_capacity(kernel, SIZE.parse(buffer))
     except ValueError as error:
         raise InputError(f"--buffer {buffer}: {error}") from error
 

@@ -29,7 +29,7 @@ from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.recording.files import KeptStates, StateFiles
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.families import members, pacing_family
+from fiberscope.results.report.families import choose_pacing_family, list_members
 from fiberscope.run.find_machine import find, specification_of
 from fiberscope.run.machine_names import MachineName
 from fiberscope.sim.names import family_name
@@ -253,7 +253,7 @@ def read_ladder(accelerator: str) -> dict[str, dict[str, str | int]]:
 def _worker_families(kind: Accelerator[Any], event: Report) -> tuple[str, ...]:
     """Return the working families of each stage."""
     kinds = {family_name(name) for name in event.components}
-    return tuple(pacing_family(name, kinds) for name in kind.worker_families)
+    return tuple(choose_pacing_family(name, kinds) for name in kind.worker_families)
 
 
 def _find_other_steps(specification: str, settings: Mapping[str, object], event: Report) -> dict[str, str]:
@@ -322,7 +322,7 @@ def _split_cycles(
     for phase in phases:
         worker = max(_in_families(phase, stage_components), key=lambda name: stage_components[name].busy)
         family, longest = family_name(worker), stage_components[worker].busy
-        instances = members(family, stage_components)
+        instances = list_members(family, stage_components)
         mean = sum(instance.busy for instance in instances) // len(instances)
         cycles_by_cause[f"{family} works, on average"] = mean
         cycles_by_cause[f"and the busiest {family} works longer: imbalance"] = longest - mean

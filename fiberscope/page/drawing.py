@@ -12,9 +12,9 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.base.errors import InputError
 from fiberscope.converters.mint import MINT
-from fiberscope.results.drawing.graph import Graph, box_names, build_graph
+from fiberscope.results.drawing.graph import Graph, build_graph, name_boxes
 from fiberscope.results.drawing.layout import HEIGHT, WIDTH, Layout, arrange
-from fiberscope.results.drawing.machine import families_of
+from fiberscope.results.drawing.machine import list_families
 from fiberscope.results.drawing.svg import svg
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.numbers import flatten_parameters
@@ -55,7 +55,7 @@ def draw_report(report: Report, run_sources: bool = False) -> tuple[str, str]:
 def draw_kernel(kernel: Kernel) -> tuple[str, dict[str, str]]:
     """Return the SVG file of a built machine with idle bars, and the box of each family."""
     graph = build_graph(kernel)
-    names = box_names(family_name(component.name) for component in kernel.components)
+    names = name_boxes(family_name(component.name) for component in kernel.components)
     layout = arrange(graph)
     bars = _draw_bars(layout, dict.fromkeys(graph.boxes, (0.0, 0.0, 0.0, 1.0)))
     return svg(graph, layout, "The machine: its components and their states", list(bars)), names
@@ -83,7 +83,7 @@ def _find_families(report: Report, run_sources: bool) -> tuple[Graph, dict[str, 
         entries |= {f"problem.{key}": value for key, value in report.problem.parameters.items()}
     else:
         kind = _find_accelerator(report, run_sources)
-    graph, boxes = families_of(kind, entries), box_names(map(family_name, report.components))
+    graph, boxes = list_families(kind, entries), name_boxes(map(family_name, report.components))
     box_of_component = {name: boxes[family_name(name)] for name in report.components}
     return graph, {name: box for name, box in box_of_component.items() if box in graph.boxes}
 
@@ -112,19 +112,19 @@ def _read_blocks(report: Report) -> tuple[Graph, dict[str, str]]:
     Raises:
         InputError: the graph's file is missing, or has changed.
     """
-    from fiberscope.models.graphs.draw import drawing_of  # noqa: PLC0415  (needed for graphs only)
+    from fiberscope.models.graphs.draw import build_drawing  # noqa: PLC0415  (needed for graphs only)
     from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv  # noqa: PLC0415
     from fiberscope.models.graphs.machine import block_names  # noqa: PLC0415
     from fiberscope.models.graphs.settings import TileParameters  # noqa: PLC0415
-    from fiberscope.models.graphs.tiles import memory_names  # noqa: PLC0415
+    from fiberscope.models.graphs.tiles import find_memory_names  # noqa: PLC0415
 
     if report.source is None:
         raise InputError("the report does not name its graph")
     request = report.source.asked
     graph = read_gv(Path(request.machine)) if request.graph is None else graph_from_text(request.graph)
     entries = report.config.get("tiles")
-    drawing = drawing_of(
-        graph, memory_names(graph, TileParameters.model_validate(entries) if entries else None)
+    drawing = build_drawing(
+        graph, find_memory_names(graph, TileParameters.model_validate(entries) if entries else None)
     )
     names = block_names(graph.nodes.values())
     boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, drawing.boxes, strict=False)}

@@ -27,7 +27,7 @@ def side_by_side(runs: Sequence[Report], title: str) -> dict[str, Any]:
         runs: the reports; equal reports count once.
         title: the title of the page.
     """
-    reports = {hashlib.sha256(report.dumped().encode()).hexdigest(): report for report in runs}
+    reports = {hashlib.sha256(report.dump().encode()).hexdigest(): report for report in runs}
     with TemporaryDirectory() as folder:
         data = study_data(_store_of(reports, Path(folder)), title)
     ids = [digest[:DIGEST_LETTERS] for digest in reports]

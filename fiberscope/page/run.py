@@ -18,10 +18,10 @@ from fiberscope.results.report.roofline import roofline
 from fiberscope.results.report.summary import (
     describe_sampling,
     describe_unmoved,
-    engineering_time,
+    format_time,
     verification_line,
 )
-from fiberscope.results.report.surrogates import footnote
+from fiberscope.results.report.surrogates import format_footnote
 
 STARVED = "An idle component counts as waiting for input while a component that writes to it is not idle."
 AS_REPORTED = (
@@ -55,7 +55,7 @@ def run_data(
     return {
         "kind": "run",
         "title": title or f"{report.accelerator} on {report.workload.heading}",
-        "notices": [footnote_text] if (footnote_text := footnote(report.workload.surrogates)) else [],
+        "notices": [footnote_text] if (footnote_text := format_footnote(report.workload.surrogates)) else [],
         "made_by": report.version,
         "facts": dict(_facts(report)),
         "bottleneck": report.bottleneck,
@@ -101,7 +101,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     )
     if report.problem:
         yield "problem", report.problem.title
-    yield "cycles", f"{report.cycles:,}{format_interval(report)}, {engineering_time(report.seconds)}"
+    yield "cycles", f"{report.cycles:,}{format_interval(report)}, {format_time(report.seconds)}"
     if report.sampling:
         yield "sampled", describe_sampling(report.sampling)
     yield "ended", "done" if report.complete else f"INCOMPLETE: {report.ending}"

@@ -13,8 +13,8 @@ from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
 from fiberscope.page.measures import measures, select_rows, with_rates
-from fiberscope.results.report.short_names import short_names
-from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
+from fiberscope.results.report.short_names import shorten_names
+from fiberscope.results.report.surrogates import DAGGER, SURROGATE, format_footnote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ def study_data(
     Raises:
         InputError: the store is empty.
     """
-    from fiberscope.results.store.store import hidden_rows  # noqa: PLC0415  (needs the extra sweep)
+    from fiberscope.results.store.store import describe_hidden_rows  # noqa: PLC0415  (needs the extra sweep)
 
     hidden_count = 0 if all_sources else store.hidden()
     query = f"SELECT * EXCLUDE ({', '.join(LARGE_COLUMNS)}) FROM runs"
@@ -68,7 +68,10 @@ def study_data(
         "versions": sorted(runs["version"].dropna().unique()),
         "total": len(frame),
         "failed": int((frame["status"] != "done").sum()),
-        "notices": [*([hidden_rows(hidden_count)] if hidden_count else []), *_write_notices(frame, runs)],
+        "notices": [
+            *([describe_hidden_rows(hidden_count)] if hidden_count else []),
+            *_write_notices(frame, runs),
+        ],
         "numbers": [number + 1 for number in runs.index],  # among all runs, as the selection keeps the index
         "ids": [digest[:DIGEST_LETTERS] for digest in runs["digest"]],
         "columns": columns,
@@ -110,7 +113,7 @@ def _format_sampling(texts: pd.Series[str]) -> pd.Series[str]:
 def _write_notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     """Return sentences on surrogates, on estimated cycles, and on runs that the page leaves out."""
     surrogates = frame["workload"][frame["workload_source"] == SURROGATE].str.removesuffix(DAGGER)
-    notices = [footnote(sorted(surrogates.unique()))] if len(surrogates) else []
+    notices = [format_footnote(sorted(surrogates.unique()))] if len(surrogates) else []
     if estimates := int(frame["cycles_low"].notna().sum()):
         count = f"{estimates:,} run has" if estimates == 1 else f"{estimates:,} runs have"
         notices.append(
@@ -238,7 +241,7 @@ def _short_names(runs: pd.DataFrame) -> dict[str, str]:
     """Return the short name of each workload: from the study, or shortened."""
     study_names = runs.dropna(subset="workload_name").set_index("workload")["workload_name"].to_dict()
     names = sorted(runs["workload"].dropna().unique())
-    return dict(zip(names, short_names(names), strict=True)) | {
+    return dict(zip(names, shorten_names(names), strict=True)) | {
         str(name): study_names[name] for name in study_names
     }
 

@@ -12,7 +12,7 @@ from fiberscope.page.run import run_data
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.html_page import HtmlPage
-from fiberscope.results.report.remote_files import address_of
+from fiberscope.results.report.remote_files import find_address
 
 
 def write_page(
@@ -100,7 +100,7 @@ def is_store(results: object) -> bool:
     if not isinstance(results, str | Path):
         return False
     text = str(results)
-    return not text.endswith(".json") if address_of(text) else Path(text).is_dir()
+    return not text.endswith(".json") if find_address(text) else Path(text).is_dir()
 
 
 def _page(data: dict[str, Any]) -> HtmlPage:

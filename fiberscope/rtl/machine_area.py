@@ -28,9 +28,9 @@ from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.netlists import LIBRARIES, LIBRARY, LIBRARY_NM, PRICED, Netlist, user_table
 from fiberscope.results.costs.paths import SPEEDUPS
 from fiberscope.results.costs.prices import Prices
-from fiberscope.results.costs.scaling import area_factor
+from fiberscope.results.costs.scaling import compute_area_factor
 from fiberscope.results.costs.silicon import TABLES_NM
-from fiberscope.results.report.costs import prices_of
+from fiberscope.results.report.costs import load_prices
 from fiberscope.rtl.cosim_request import find_cosim_machine as find_machine
 from fiberscope.rtl.netlists import Module, describe_module, update_table
 from fiberscope.rtl.select_block import input_errors
@@ -155,7 +155,7 @@ def collect_parts(
         else LIBRARY_NM
     )
     counts = {part.family: part.count for part in parts}
-    by_costs = _areas_by_costs(prices_of(accelerator, configured), counts)
+    by_costs = _areas_by_costs(load_prices(accelerator, configured), counts)
     hertz = float(str(values(configured)["clock"]))
     return MachineParts(machine, parts, without, technology, hertz, by_costs)
 
@@ -272,7 +272,7 @@ def _row(part: Part, netlist: Netlist, parts: MachineParts) -> Row:
     macros = srams(part.module.block.twin(part.module.parameters))
     sram_bits = sum(macro.size for macro in macros)
     nanometres = LIBRARIES[netlist.library].nanometres
-    scale, sram_scale = (area_factor(nm, parts.technology) for nm in (nanometres, TABLES_NM))
+    scale, sram_scale = (compute_area_factor(nm, parts.technology) for nm in (nanometres, TABLES_NM))
     return Row(
         part.family,
         part.count,

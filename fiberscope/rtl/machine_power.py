@@ -30,7 +30,7 @@ from fiberscope.hw.rtl.tools.sram_table import estimate
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, LIBRARY_VOLTS
 from fiberscope.results.costs.run_costs import CHANNELS as MEMORY
-from fiberscope.results.costs.scaling import energy_factor
+from fiberscope.results.costs.scaling import compute_energy_factor
 from fiberscope.results.costs.silicon import TABLES_NM, TABLES_VOLTS
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.document import Report
@@ -242,8 +242,8 @@ def measure_row(equal_parts: EqualParts, recording: RecordingBackend, cells: Pat
     # are sums over the instances in one cycle of the machine.
     activity = _combine(map(recording.activity, equal_parts.instances))
     power, count = sta.power_of(equal_parts.netlist, activity, cells), len(equal_parts.instances)
-    scale = count * energy_factor(LIBRARY_NM, LIBRARY_VOLTS, node.technology, node.voltage)
-    memory_scale = count * energy_factor(TABLES_NM, TABLES_VOLTS, node.technology, node.voltage)
+    scale = count * compute_energy_factor(LIBRARY_NM, LIBRARY_VOLTS, node.technology, node.voltage)
+    memory_scale = count * compute_energy_factor(TABLES_NM, TABLES_VOLTS, node.technology, node.voltage)
     synchronous = {macro.name for macro in srams(equal_parts.part.block.twin(equal_parts.part.parameters))}
     accesses_pj = {True: 0.0, False: 0.0}
     for (name, entries, bits, event), number in memory_accesses(equal_parts.netlist, activity).items():

@@ -13,10 +13,14 @@ from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
 from fiberscope.base.notebook import progress_callback
 from fiberscope.base.progress import Progress, ignore_progress
-from fiberscope.results.provenance.source_digest import given_settings, named_parts, operand_name
+from fiberscope.results.provenance.source_digest import (
+    find_operand_name,
+    format_named_parts,
+    list_given_settings,
+)
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.simulation import Recorders
-from fiberscope.results.recording.waveform import Waveform, files_of
+from fiberscope.results.recording.waveform import Waveform, list_files
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import check_outputs
 from fiberscope.results.report.parts import RecordedRequest
@@ -187,15 +191,15 @@ def _describe(
     chain: str | None,
 ) -> RecordedRequest:
     """Return the recorded request of the run."""
-    named = {name: operand_name(operand) for name, operand in operands.items()}
+    named = {name: find_operand_name(operand) for name, operand in operands.items()}
     return RecordedRequest(
         command="sim",
         machine=machine if isinstance(machine, str) else machine.name,
         factors=() if by_name else tuple(named.values()),
         tensors=named if by_name else {},
-        settings=given_settings(entries, config),
+        settings=list_given_settings(entries, config),
         exact=exact,
-        parts=named_parts(parts or {}),
+        parts=format_named_parts(parts or {}),
         cycle_limit=options.cycle_limit,
         histograms=options.histograms,
         checked=options.checked,
@@ -241,7 +245,7 @@ def _check_operands(
     if list(inputs.values()).count(Path(STANDARD_INPUT)) > 1:
         raise InputError("-: standard input can be A or B, not both")
     outputs = {"the memory trace": options.recorders.memory_trace}
-    outputs |= files_of(options.recorders.waveform.path) if options.recorders.waveform else {}
+    outputs |= list_files(options.recorders.waveform.path) if options.recorders.waveform else {}
     outputs |= options.recorders.states.outputs if options.recorders.states else {}
     check_outputs(outputs, {**inputs, "the config": Path(config) if config else None})
     return operands

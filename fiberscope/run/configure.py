@@ -20,7 +20,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import ignore_progress
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.results.errors import refuse_interrupted
-from fiberscope.results.provenance.source_digest import Roots, machine_modules, source_entry
+from fiberscope.results.provenance.source_digest import Roots, build_source_entry, machine_modules
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import Conversion, Conversions
 from fiberscope.run.chains.chain import Chain
@@ -179,7 +179,7 @@ def execute_converted(resolved: ResolvedRun, problem: Problem, options: RunOptio
     accelerator, (formats, configured) = resolved.accelerator, _select_conversions(resolved, problem)
     request, provenance = options.request, None
     if request is not None:
-        provenance = source_entry(resolved.roots(request.machine, options.parts.values()), request)
+        provenance = build_source_entry(resolved.roots(request.machine, options.parts.values()), request)
     run = execute if options.sample is None else execute_sampled
     report = run(accelerator, configured, problem, options, provenance)
     if not formats or not report.complete:

@@ -19,7 +19,7 @@ from fiberscope.results.errors import raise_fault
 from fiberscope.results.recording.simulation import NO_RECORDERS, RecordedRun, Recorders, run_recorded
 from fiberscope.results.report import collect
 from fiberscope.results.report.collect import CheckedAnswer
-from fiberscope.results.report.costs import prices_of
+from fiberscope.results.report.costs import load_prices
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.parts import RecordedRequest, Source
@@ -83,7 +83,7 @@ def execute(
         UnwrittenFileError: the machine was correct, but a recorded file could not be written.
     """
     start = time.perf_counter()
-    prices = prices_of(accelerator, configured)  # detects faults before the run
+    prices = load_prices(accelerator, configured)  # detects faults before the run
     model = build_model(accelerator, configured, problem, options)
     simulation_start = time.perf_counter()
     recorded, watch = _simulate(model, options)
@@ -91,7 +91,7 @@ def execute(
     run, answer = _compare_answer(problem, model, recorded.run, options.report_progress)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
     if model.parameters != configured:  # tiles may have been chosen for the operands
-        prices = prices_of(accelerator, model.parameters)
+        prices = load_prices(accelerator, model.parameters)
     inputs = collect.RunInputs(options.fidelity, options.parts, source, prices)
     report = collect.report(accelerator, problem, model, run, answer, timing, watch, inputs)
     mismatch = None

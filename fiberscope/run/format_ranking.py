@@ -18,7 +18,7 @@ from fiberscope.converters.sage.reasons import Reason, reasons
 from fiberscope.converters.sage.search import Choice, Prediction, all_choices, rank
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.converters.sage.systems import OURS, system_called
-from fiberscope.results.report.table import Table, percent
+from fiberscope.results.report.table import Table, format_percent
 from fiberscope.workloads.errors import WorkloadError, nearest
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class FormatRanking:
                 f"{prediction.streaming_cycles + prediction.two_pass_cycles:,.0f}",
                 f"{prediction.compute_cycles:,.0f}",
                 f"{prediction.picojoules / 1e6:,.2f}",
-                percent(prediction.product / best_product - 1) if best_product else "",
+                format_percent(prediction.product / best_product - 1) if best_product else "",
             )
         return table
 
@@ -116,7 +116,7 @@ class FormatRanking:
         title = "Why: the best pair without each of its formats"
         table = Table(title, ("Instead of", "The best", "EDP", "As"), 2)
         for reason in self.reasons:
-            cells = (str(reason.instead), percent(reason.product - 1), reason.because)
+            cells = (str(reason.instead), format_percent(reason.product - 1), reason.because)
             table.add(f"{reason.what}: {reason.chosen}", *cells)
         return table
 

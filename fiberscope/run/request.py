@@ -280,9 +280,9 @@ class GraphRequest(RunRequest):
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
         """See ``RunRequest``."""
-        from fiberscope.models.graphs.execution import roots_of  # noqa: PLC0415
+        from fiberscope.models.graphs.execution import find_roots  # noqa: PLC0415
 
-        return roots_of(str(self.machine) if isinstance(self.machine, str | Path) else None)
+        return find_roots(str(self.machine) if isinstance(self.machine, str | Path) else None)
 
     def digests(self, progress: Progress) -> list[str]:
         """See ``RunRequest``."""

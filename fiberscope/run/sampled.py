@@ -18,9 +18,9 @@ from fiberscope.results.report import parts
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.frame import (
     build_report,
-    memory_of,
-    problem_of,
-    traffic_by_tensor,
+    collect_traffic_by_tensor,
+    describe_problem,
+    summarize_memory,
     verification,
     workload,
 )
@@ -264,7 +264,7 @@ def _build_report(
 ) -> Report:
     cycles, half_width = round(result.cycles.cycles), result.cycles.half_width
     seconds = cycles / float(configured.clock)
-    traffic = traffic_by_tensor(result.traffic)
+    traffic = collect_traffic_by_tensor(result.traffic)
     sampling = _describe_sampling(
         request,
         result.windows,
@@ -288,7 +288,7 @@ def _build_report(
         complete="sampled",
         ending="done",
         workload=workload(problem.operands.values()),
-        problem=problem_of(problem),
+        problem=describe_problem(problem),
         config=(result.parameters or configured).model_dump(mode="json"),
         cycles=cycles,
         cycles_interval=(round(cycles - half_width), round(cycles + half_width)),
@@ -296,7 +296,7 @@ def _build_report(
         operations=dict(result.operations),
         traffic=traffic,
         traffic_minimum_bytes=result.traffic_minimum_bytes,
-        memory=memory_of(result.memory, traffic, seconds),
+        memory=summarize_memory(result.memory, traffic, seconds),
         verification=verification(result.reference, [], problem.tolerance),
         bottleneck="",
         sampling=sampling,

@@ -109,7 +109,7 @@ def tile(
     Args:
         operands: files, names or generators, from left to right or by name (``"A=TENSOR"``); B defaults to A.
         kernel, order: the expression, and the loops over tiles, the outermost first.
-        buffer: the buffer of each operand, in bytes; its capacity in words follows by ``capacity_of``.
+        buffer: the buffer of each operand, in bytes; its capacity in words follows by ``count_capacity``.
         transpose_b: use the transpose of A as B.
         exact: refuse surrogates.
         progress: a callback; or whether a notebook shows a bar, which is the default.
@@ -120,7 +120,7 @@ def tile(
     Raises:
         InputError, WorkloadError: operands do not fit the kernel, or are not available.
     """
-    from fiberscope.models.tiles.base import capacity_of  # noqa: PLC0415
+    from fiberscope.models.tiles.base import count_capacity  # noqa: PLC0415
     from fiberscope.models.tiles.kernel import Kernel  # noqa: PLC0415
     from fiberscope.models.tiles.operands import load_operands  # noqa: PLC0415
     from fiberscope.models.tiles.plan import plan  # noqa: PLC0415
@@ -130,7 +130,7 @@ def tile(
         tiled_kernel, in_order(operands, tiled_kernel.inputs), transpose_b=transpose_b, exact=exact
     )
     with progress_callback(progress) as report_progress:
-        return plan(tiled_kernel, tensors, capacity_of(tiled_kernel, buffer), progress=report_progress)
+        return plan(tiled_kernel, tensors, count_capacity(tiled_kernel, buffer), progress=report_progress)
 
 
 def profile(matrix: object, name: str = "memory") -> Profile:

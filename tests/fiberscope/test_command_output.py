@@ -188,13 +188,13 @@ def test_a_page_of_a_sweep_is_shown_on_request_only(monkeypatch: pytest.MonkeyPa
 def test_all_that_a_graph_of_a_cascade_leaves_out_is_told(
     here: Path, monkeypatch: pytest.MonkeyPatch, printed
 ) -> None:
-    whole = cascades.graph_of_cascade
+    whole = cascades.build_cascade_graph
 
     def graph_of_cascade(outline: Any) -> Any:
         graph = whole(outline)
         return SimpleNamespace(graph=graph.graph, orders=graph.orders, left_out=("one thing", "another"))
 
-    monkeypatch.setattr(cascades, "graph_of_cascade", graph_of_cascade)
+    monkeypatch.setattr(cascades, "build_cascade_graph", graph_of_cascade)
     lines = printed("graph", "cascade", "gamma").splitlines()
     assert lines[0] == "T: loops m,k,n"
     assert lines[-3:] == ["Left out: one thing", "Left out: another", "Written: gamma.gv"]

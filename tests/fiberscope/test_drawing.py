@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fiberscope import accelerators
 from fiberscope.results.drawing.graph import MACHINE_LEGEND, Box, Bundle, Graph
 from fiberscope.results.drawing.layout import HEIGHT, WIDTH, arrange
-from fiberscope.results.drawing.machine import draw_machine, families_of
+from fiberscope.results.drawing.machine import draw_machine, list_families
 from fiberscope.results.drawing.svg import svg
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -86,7 +86,7 @@ def crosses(one, other):
 
 
 def crossings(name):
-    layout = arrange(families_of(accelerators.find(name), {}))
+    layout = arrange(list_families(accelerators.find(name), {}))
     pairs = combinations(layout.lines, 2)
     return sum(crosses(a, b) for one, other in pairs for a in segments(one) for b in segments(other))
 

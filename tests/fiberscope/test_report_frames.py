@@ -7,7 +7,7 @@ import pytest
 import fiberscope
 from fiberscope.results.report.components import STATES, Component, Components
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.numbers import _cached
+from fiberscope.results.report.numbers import _list_cached
 from fiberscope.results.report.parts import Cached, TensorTraffic
 
 SMALL = "uniform:rows=40,cols=40,nonzeros=200"
@@ -53,9 +53,9 @@ def test_traffic_behind_a_cache_is_that_of_all_tensors() -> None:
         "A": TensorTraffic(read_bytes=8, write_bytes=2),
         "B": TensorTraffic(read_bytes=30, write_bytes=0),
     }
-    columns = _cached(Cached(traffic=moved, in_flight=0.5))
+    columns = _list_cached(Cached(traffic=moved, in_flight=0.5))
     assert columns == {"cached_traffic_bytes": 40, "cached_A_bytes": 10, "cached_B_bytes": 30}
-    assert _cached(None) == {}
+    assert _list_cached(None) == {}
 
 
 @pytest.mark.parametrize("name", ["pe.mergre", "pe9.merger", ""])

@@ -10,7 +10,7 @@ from optional_programs import require
 from fiberscope import cli
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, PRICED
 from fiberscope.results.costs.paths import SPEEDUPS
-from fiberscope.results.costs.scaling import area_factor
+from fiberscope.results.costs.scaling import compute_area_factor
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
@@ -89,7 +89,7 @@ def test_an_area_is_that_of_the_netlist_times_how_many_there_are(capsys):
     parameters = module.parameters(reference_bits=32, sum_bits=32)
     cells = cells_of(module.verilog(parameters), "accumulator", library(LIBRARY))
     assert (sums["count"], sums["cells"], sums["flip_flops"]) == (3, 3 * cells.cells, 3 * cells.flip_flops)
-    assert sums["um2"] == pytest.approx(3 * cells.area * area_factor(LIBRARY_NM, 45))
+    assert sums["um2"] == pytest.approx(3 * cells.area * compute_area_factor(LIBRARY_NM, 45))
     assert sums["path_ns"] == cells.path_ns
     total = next(line for line in out.splitlines() if line.startswith("in all"))
     assert total.split()[2:4] == ["4", f"{pages['cells'] + sums['cells']:,}"]

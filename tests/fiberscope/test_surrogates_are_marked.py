@@ -11,14 +11,14 @@ from fiberscope.page.run import run_data
 from fiberscope.page.study import study_data
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.pictures import figure
-from fiberscope.results.report.surrogates import footnote
+from fiberscope.results.report.surrogates import format_footnote
 from fiberscope.results.store import Store
 
 NAME = "LFAT5"
 FAST = ["--set", "memory.model=simple"]
 FEW = ["--set", "pe.count=2", "--set", "memory.channels=2"]
 REAL = "uniform:rows=9,cols=9,nonzeros=20,seed=1"
-NOTE = footnote([NAME])
+NOTE = format_footnote([NAME])
 
 
 @pytest.fixture(scope="module")

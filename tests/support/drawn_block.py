@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from fiberscope.results.drawing.svg import box, sheet
+from fiberscope.results.drawing.svg import box, format_sheet
 from fiberscope.sim import Component
 from fiberscope.sim.component import Output, Port
 
@@ -24,7 +24,7 @@ def drawn_block(block: type[Component]) -> str:
     ]
     reach = width / 2 + ARROW + MARGIN
     view = (-reach, -height / 2 - MARGIN, 2 * reach, height + 2 * MARGIN)
-    return sheet(view, f"{block.__name__} and its ports", parts)
+    return format_sheet(view, f"{block.__name__} and its ports", parts)
 
 
 def _arrows(ports: Sequence[Port], start: float) -> Iterator[str]:

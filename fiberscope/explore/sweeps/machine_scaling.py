@@ -14,8 +14,8 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import ignore_progress
 from fiberscope.explore.sweeps.machines import NamedMachine
 from fiberscope.explore.sweeps.scaling import AREA, RESOURCES, Rule, read_scaling
-from fiberscope.results.costs.run_costs import area_items, chip_of
-from fiberscope.results.report.costs import area_fields, prices_of
+from fiberscope.results.costs.run_costs import iterate_area_items, list_chip_parts
+from fiberscope.results.report.costs import build_area_fields, load_prices
 from fiberscope.run.configure import ResolvedRun, resolve_run
 from fiberscope.run.execute import RunOptions, build_model
 from fiberscope.run.find_machine import find
@@ -202,14 +202,14 @@ class _Scaler:
 
 def _area(accelerator: Accelerator[Any], ready: ResolvedRun) -> float | None:
     """Return the area in mm2 of a machine that is built for a small product."""
-    prices = prices_of(accelerator, ready.configured)
+    prices = load_prices(accelerator, ready.configured)
     if prices is None:
         return None
     problem = ready.maker.load(PROBE, None, exact=False, progress=ignore_progress)
     options = RunOptions(EVENT, None, False, False, accelerator.merge_parts({}), ignore_progress)
     machine: Any = build_model(accelerator, ready.configured, problem, options)
     numbers = Counter(family_name(component.name) for component in machine.kernel.components)
-    um2: float | None = area_fields(area_items(chip_of(prices, numbers)))["area_um2"]
+    um2: float | None = build_area_fields(iterate_area_items(list_chip_parts(prices, numbers)))["area_um2"]
     return None if um2 is None else um2 / 1e6
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from fiberscope.accelerators.yaml_layer import read_scalar
 from fiberscope.base.errors import InputError
-from fiberscope.results.provenance.source_digest import named_parts
+from fiberscope.results.provenance.source_digest import format_named_parts
 
 NAME = r"[^\s=:/\\]+"
 PART = "part."  # prefix of the key of a part
@@ -24,7 +24,7 @@ def _name_classes(parts: object) -> object:
     if not isinstance(parts, Mapping):
         return parts
     classes = {name: part for name, part in parts.items() if callable(part)}
-    return {**parts, **named_parts(classes)}
+    return {**parts, **format_named_parts(classes)}
 
 
 # ``module:Class`` or ``file.py:Class`` by the name of the part.

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fiberscope.base.errors import InputError
-from fiberscope.results.report.remote_files import address_of
+from fiberscope.results.report.remote_files import find_address
 from fiberscope.results.store_layout import OPERANDS
 from fiberscope.workloads import Workload, from_scipy
 from fiberscope.workloads.sparse import sparse
@@ -42,7 +42,7 @@ def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict
     is_single = isinstance(workloads, str) or not isinstance(workloads, Sequence)
     workload_list = [workloads] if is_single else list(workloads)  # type: ignore[call-overload]
     is_in_memory = any(not isinstance(workload, str | Path) for workload in workload_list)
-    if is_in_memory and (store is None or address_of(str(store))):
+    if is_in_memory and (store is None or find_address(str(store))):
         with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
             yield _save_matrices(workload_list, Path(folder))
         return

@@ -14,7 +14,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.scaling import read_scaling
 from fiberscope.results.costs.cost_file import read_cost_file
-from fiberscope.results.costs.prices import sram_bytes
+from fiberscope.results.costs.prices import count_sram_bytes
 
 MAX_FAIR_RATIO = 2.0  # ratio between the resources of machines above which a warning is given
 
@@ -84,7 +84,7 @@ def _sram(costs: Any, config: Mapping[str, object], row: Mapping[Any, Any]) -> f
     if not (costs.is_file() and isinstance(kinds, str)):
         return None
     with suppress(ConfigurationError):
-        sizes = sram_bytes(read_cost_file(costs), config)
+        sizes = count_sram_bytes(read_cost_file(costs), config)
         counts: dict[str, int] = {name: kind["count"] for name, kind in json.loads(kinds).items()}
         return sum(count * _size_of(name, sizes) for name, count in counts.items()) or None
     return None

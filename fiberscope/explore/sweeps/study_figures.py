@@ -15,9 +15,9 @@ from fiberscope.results.figures.breakdowns import (
     MEMORY_PART,
     StackedBars,
     draw_stacked_bars,
-    energy_parts,
     limit_parts,
-    traffic_parts,
+    list_energy_parts,
+    list_traffic_parts,
 )
 from fiberscope.results.figures.front import draw_front
 from fiberscope.results.figures.roofline import draw_roofline
@@ -115,7 +115,7 @@ def _multipliers(runs: StudyRuns, series: str) -> float | None:
 def _draw_energy(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
     """Draw the known energy by family; with several workloads, over the total of the baseline."""
     reports = _reports(store, runs)
-    parts = {key: energy_parts(report) for key, report in reports.items()}
+    parts = {key: list_energy_parts(report) for key, report in reports.items()}
     totals = {workload: sum(parts.get((against, workload), {}).values()) for workload in runs.workloads}
     # amounts are in pJ, and factors of units in J
     unit = _unit([1e-12 * sum(amounts.values()) for amounts in parts.values()], SI)
@@ -135,7 +135,7 @@ def _has_memory(series: str, parts: Mapping[tuple[str, str], Mapping[str, float]
 
 def _draw_traffic(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
     """Draw the moved bytes by tensor and direction; with several workloads, over the algorithmic minimum."""
-    parts = {key: traffic_parts(report) for key, report in _reports(store, runs).items()}
+    parts = {key: list_traffic_parts(report) for key, report in _reports(store, runs).items()}
     # The minimum of the baseline, else of the first finished machine: a run that fails must not remove the
     # bars of the others.
     least = {}

@@ -18,9 +18,9 @@ from fiberscope.explore.sweeps.memory_operands import saved_operands
 from fiberscope.explore.sweeps.resources import Resources, read_resources
 from fiberscope.explore.sweeps.study import Study, make_study, read_study
 from fiberscope.explore.sweeps.sweep import sweep
-from fiberscope.results.report.estimates import relative_half_width
+from fiberscope.results.report.estimates import compute_relative_half_width
 from fiberscope.results.report.files import read_text
-from fiberscope.results.report.short_names import short_names
+from fiberscope.results.report.short_names import shorten_names
 from fiberscope.results.report.surrogates import SURROGATE, mark
 from fiberscope.results.store_layout import DONE
 from fiberscope.workloads.errors import nearest
@@ -73,7 +73,7 @@ class SuiteResult:
     @property
     def spread(self) -> float:
         """Return the half-width of the interval as a fraction of the cycles; 0 for an exact count."""
-        return relative_half_width(self.cycles, *self.interval) if self.interval else 0.0
+        return compute_relative_half_width(self.cycles, *self.interval) if self.interval else 0.0
 
     @property
     def done(self) -> bool:
@@ -115,7 +115,7 @@ class Suite:
     @property
     def labels(self) -> Mapping[str, str]:
         """Return the displayed names of workloads: from the study or shortened; surrogates have daggers."""
-        short = dict(zip(self.workloads, short_names(self.workloads), strict=True))
+        short = dict(zip(self.workloads, shorten_names(self.workloads), strict=True))
         return {
             workload: mark(self.names.get(workload, name), SURROGATE if workload in self.surrogates else None)
             for workload, name in short.items()

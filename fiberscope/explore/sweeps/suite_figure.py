@@ -8,7 +8,7 @@ from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.results.figures.grouped_bars import GroupedBars, draw_grouped_bars
 from fiberscope.results.figures.study_runs import shorten_workloads
 from fiberscope.results.figures.style import SURROGATE_NOTE, WIDTHS
-from fiberscope.results.report.short_names import short_names
+from fiberscope.results.report.short_names import shorten_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +41,7 @@ def draw_suite(suite: Suite, width: float = WIDTHS["page"]) -> Figure:
         [spread * (height or 0.0) for spread, height in zip(*pair, strict=True)]
         for pair in zip(spreads, heights, strict=True)
     ]
-    names = dict(zip(suite.machines, short_names(suite.machines), strict=True))
+    names = dict(zip(suite.machines, shorten_names(suite.machines), strict=True))
     groups = [*shorten_workloads(list(suite.labels.values())), MEAN]
     bars = GroupedBars(
         groups,

@@ -18,8 +18,8 @@ from fiberscope.explore.sweeps.suite_columns import (
     mean_cell,
     number_cell,
 )
-from fiberscope.results.report.latex import LatexRows, latex_float, latex_tabular
-from fiberscope.results.report.surrogates import footnote
+from fiberscope.results.report.latex import LatexRows, format_latex_float, format_latex_tabular
+from fiberscope.results.report.surrogates import format_footnote
 from fiberscope.results.report.table import Table
 
 DEFAULT_COLUMNS = ("cycles", "speedup")
@@ -110,7 +110,7 @@ def _area(resources: Resources) -> str:
 
 def note_lines(suite: Suite) -> list[str]:
     """Return the notes below the tables: surrogates, scaled and unequal machines, and lower bounds."""
-    surrogates = filter(None, [footnote(suite.surrogates)])
+    surrogates = filter(None, [format_footnote(suite.surrogates)])
     bounds = [name for name in suite.machines if _has_lower_bound(suite, name)]
     line = f"{LOWER_BOUND_MARK} behind an area or energy: a lower bound, because some parts have no figure"
     return [
@@ -193,10 +193,10 @@ def evaluation_latex(suite: Suite) -> str:
     floats = []
     for number, table in enumerate(evaluation.tables, start=1):
         caption, arrangement = arrange_table(suite, table)
-        tabular = latex_tabular(*arrangement)
+        tabular = format_latex_tabular(*arrangement)
         # the notes are about all tables, and are printed once
         notes = note_lines(suite) if number == 1 else []
-        floats.append(latex_float(caption, f"tab:suite-{number}", [tabular], notes))
+        floats.append(format_latex_float(caption, f"tab:suite-{number}", [tabular], notes))
     return "\n".join(floats)
 
 
@@ -218,8 +218,8 @@ def suite_latex(
     arrangements = [arrange_suite(suite, columns, means)]
     if resource_table(suite).rows:
         arrangements.append(resource_arrangement(suite))
-    tabulars = [latex_tabular(*arrangement) for arrangement in arrangements]
-    return latex_float(f"{suite_title(suite, columns)}.", "tab:suite", tabulars, note_lines(suite))
+    tabulars = [format_latex_tabular(*arrangement) for arrangement in arrangements]
+    return format_latex_float(f"{suite_title(suite, columns)}.", "tab:suite", tabulars, note_lines(suite))
 
 
 def failure_lines(suite: Suite) -> list[str]:

@@ -14,7 +14,7 @@ from fiberscope.models.analytic.machines import build_machine_case, check_machin
 from fiberscope.models.analytic.report import report
 from fiberscope.models.trace.api import list_roots as specification_roots
 from fiberscope.models.trace.source import find
-from fiberscope.results.provenance.source_digest import Roots, given_settings, source_entry
+from fiberscope.results.provenance.source_digest import Roots, build_source_entry, list_given_settings
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.parts import RecordedRequest
@@ -47,10 +47,10 @@ def analyze_paths(
         command="analyze",
         machine=shlex.join(map(str, paths[:inputs])),
         factors=tuple(map(str, paths[inputs:])),
-        settings=given_settings(settings),
+        settings=list_given_settings(settings),
         exact=exact,
     )
-    provenance = source_entry(list_roots(paths), request)
+    provenance = build_source_entry(list_roots(paths), request)
     evaluation_start = time.perf_counter()
     evaluation = evaluate_case(case)
     end = time.perf_counter()

@@ -182,7 +182,7 @@ def report(case: Case, evaluation: Evaluation, timing: Timing, source: parts.Sou
         traffic=_count_traffic(evaluation, levels),
         verification=verification("none", [], 0.0),
         bottleneck=describe_bottleneck(evaluation),
-        **costs.energy_fields(_list_energies(evaluation, levels, computes), seconds),
+        **costs.build_energy_fields(_list_energies(evaluation, levels, computes), seconds),
         levels=levels,
         analytical=_summarize(case, evaluation, levels, computes, cycles, energy),
         source=source,

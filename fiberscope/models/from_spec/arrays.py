@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fiberscope.hw.streams.kept import NO_LINE
-from fiberscope.models.graphs.levels.compressed import CompressedLevel, segments_of_counts
+from fiberscope.models.graphs.levels.compressed import CompressedLevel, build_segments
 from fiberscope.models.graphs.levels.dense import DenseLevel
 from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.storage import StoredTensor
@@ -126,9 +126,9 @@ def _first_rows(fiber_rows: Integers, places: Integers | None) -> Integers:
         places: see ``stored_array``.
     """
     if places is None:
-        return segments_of_counts(fiber_rows)
+        return build_segments(fiber_rows)
     # Add up the rows in the order of memory, then return to the order of the level
-    first = segments_of_counts(fiber_rows[np.argsort(places)])
+    first = build_segments(fiber_rows[np.argsort(places)])
     return np.append(first[places], first[-1])
 
 
@@ -182,7 +182,7 @@ def _banked_array(
     fiber_rows = -(-entries // rows.entries).reshape(banks.count, level.fibers)
     # Fill the last request of each bank, so that the next bank begins with a new request.
     fiber_rows[:, -1:] += -fiber_rows.sum(axis=1, keepdims=True) % rows.rows
-    first = segments_of_counts(fiber_rows.ravel())
+    first = build_segments(fiber_rows.ravel())
     order = np.argsort(group, kind="stable")
     number = np.empty(len(group), np.int64)
     number[order] = np.arange(len(group)) - (np.cumsum(entries) - entries)[group[order]]

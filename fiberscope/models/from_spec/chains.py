@@ -111,7 +111,7 @@ def _build_chain(specification: Specification, stage: Stage, bindings: list[Stor
     shared = next((component for component in reversed(path[1:]) if is_shared(component, stage)), None)
     return Chain(
         format=rank_format,
-        bits=rank_format.entry_bits(first_binding.kind),
+        bits=rank_format.count_entry_bits(first_binding.kind),
         width=path[1].width,
         shared=shared.name if shared else "",
         copies=shared.all_instances if shared else 1,

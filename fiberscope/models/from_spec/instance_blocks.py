@@ -140,7 +140,7 @@ class InstanceBlocks:
         self.blocks[node.name] = block
         # Names in the graph for the outermost and innermost coordinates; the block numbers its ports.
         pairs = {"crd_outer": "crd0", "crd_inner": f"crd{len(variables) - 1}"}
-        for stream in self.context.graph.streams_into(node):
+        for stream in self.context.graph.list_streams_into(node):
             port = pairs.get(stream.input, stream.input.replace("[", "").replace("]", ""))
             carries = VAL if stream.kind == "val" else CRD
             depth = len(self.context.nests[stream.source, stream.output])
@@ -168,7 +168,9 @@ class InstanceBlocks:
         tensor = self.context.tensors[node["tensor"]]
         level = tensor.levels[int(node["mode"])]
         assert isinstance(level, CompressedLevel)  # the innermost of a tensor that is merged
-        carried = sum(stream.input.startswith("carried") for stream in self.context.graph.streams_into(node))
+        carried = sum(
+            stream.input.startswith("carried") for stream in self.context.graph.list_streams_into(node)
+        )
         lists, timing = Lists(carried), self.timing
         arrays = self.memory.merger_arrays(self.name, node)
         ways = self.machine.add(

@@ -8,7 +8,7 @@ from fiberscope.models.from_spec.projections import LookUp
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.compiler.blocks import Blocks
 from fiberscope.models.graphs.compiler.results import LoweredLoop
-from fiberscope.models.graphs.compiler.terms import Iteration, Operand, Scan, Term, Wire, operands_in
+from fiberscope.models.graphs.compiler.terms import Iteration, Operand, Scan, Term, Wire, iterate_operands
 from fiberscope.models.graphs.primitives.tasks import LANE_SEEK
 
 PAIR = 2  # number of operands: one whose elements the lanes hold, and one in which they are looked up
@@ -33,7 +33,7 @@ def seek_on_lanes(
     Returns:
         The loop; None, without a new block, for a loop of another form.
     """
-    operands = list(operands_in(term))
+    operands = list(iterate_operands(term))
     innermost = stage.vectors == 1 and variable == stage.einsums[-1].loop_order[-1]
     if not innermost or not isinstance(iteration, Scan) or len(operands) != PAIR:
         return None

@@ -48,6 +48,6 @@ def register_entries(specification: Specification, einsum: Einsum) -> int:
         is_last = max(stores, key=path_positions.__getitem__) == component.name
         if binding.rank == einsum.loop_order[-1] and component.kind == "Buffet" and is_last:
             rank_format = specification.tensors[binding.tensor].formats[binding.format].ranks[binding.rank]
-            bits = rank_format.entry_bits(binding.kind)
+            bits = rank_format.count_entry_bits(binding.kind)
             entries = max(entries, component.width // bits if bits else 0)
     return entries

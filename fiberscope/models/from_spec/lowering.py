@@ -26,7 +26,7 @@ from fiberscope.models.from_spec.stage_graph import Crossing, StageGraph, base_n
 from fiberscope.models.from_spec.stages import Stage, refuse, skipped_loops
 from fiberscope.models.from_spec.task_blocks import TaskBlocks, TaskSum, WrittenResult, project_coordinates
 from fiberscope.models.graphs.compiler.language import translate_expression
-from fiberscope.models.graphs.compiler.lower import lower_loop, size_sources, value_of
+from fiberscope.models.graphs.compiler.lower import add_value, lower_loop, size_sources
 from fiberscope.models.graphs.compiler.results import LoweredLoop
 from fiberscope.models.graphs.compiler.terms import (
     Function,
@@ -34,9 +34,9 @@ from fiberscope.models.graphs.compiler.terms import (
     Term,
     TermSum,
     Wire,
-    iteration_of,
-    operands_in,
-    term_of,
+    build_term,
+    derive_iteration,
+    iterate_operands,
 )
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
@@ -77,7 +77,7 @@ class _Lowering:
             name: tensor.format for nest in reversed(einsum_loops) for name, tensor in nest.tensors.items()
         }
         self._graph = Graph(formats)
-        self._terms = [term_of(self._translate(nest), formats) for nest in einsum_loops]
+        self._terms = [build_term(self._translate(nest), formats) for nest in einsum_loops]
         self._blocks = TaskBlocks(self._graph, 1, size_sources(self._terms[0]))
         self._blocks.skips = skipped_loops(specification, einsum_loops[0].plan.einsum)
         self._crossings: list[Crossing] = []
@@ -129,7 +129,7 @@ class _Lowering:
 
     def _add_loop(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
         """Add the blocks of a loop inside ``loops``, and the look-ups that its coordinates determine."""
-        iteration = iteration_of(term, variable)
+        iteration = derive_iteration(term, variable)
         if iteration is None:
             loop = self._add_counter(term, variable, loops)
         else:
@@ -138,7 +138,7 @@ class _Lowering:
                 return on_lanes
             outer = loops[-1].coordinates if loops else None
             loop = lower_loop(self._blocks, term, iteration, variable, outer)
-        for operand in operands_in(term):
+        for operand in iterate_operands(term):
             for lookup in self._lookups(operand):
                 if lookup.loop == variable:
                     self._add_lookup(term, operand, lookup, [*loops, loop])
@@ -154,11 +154,11 @@ class _Lowering:
         elif loops:
             outer = loops[-1].coordinates
         else:
-            references = (operand.references for operand in operands_in(term) if operand.references)
+            references = (operand.references for operand in iterate_operands(term) if operand.references)
             outer = next(references, None) or Wire(self._graph.add("rootref"), "ref")
         sizes = {"size": count.size, "step": count.step, "piece": count.piece}
         coordinates = Wire(self._blocks.add("count", {"ref": outer}, index=variable, **sizes), "crd")
-        self._blocks.repeat(list(operands_in(term)), variable, coordinates)
+        self._blocks.repeat(list(iterate_operands(term)), variable, coordinates)
         return LoweredLoop(variable, coordinates, intersects=False, filled=count.size > 0)
 
     def _repeated_coordinates(self, name: str, loops: Sequence[LoweredLoop]) -> Wire:
@@ -183,11 +183,11 @@ class _Lowering:
         """Return the loops before the cut whose coordinates look-ups and counters after the cut need."""
         plan, outer = self._einsum_loops[0].plan, self._stage.outer
         loops_needed: set[str] = set()
-        for operand in operands_in(term):
+        for operand in iterate_operands(term):
             inner_lookups = (lookup for lookup in self._lookups(operand) if lookup.loop not in outer)
             loops_needed.update(index.loop for lookup in inner_lookups for index in lookup.sought.terms)
         for variable in plan.loops[len(outer) :]:
-            count = count_of(plan, variable) if iteration_of(term, variable) is None else None
+            count = count_of(plan, variable) if derive_iteration(term, variable) is None else None
             loops_needed.update([count.pieces] if count is not None else [])
         if self._stage.banked:
             loops_needed.add(outer[-1])
@@ -199,7 +199,7 @@ class _Lowering:
     def _add_lookup(self, term: Term, operand: Operand, lookup: LookUp, loops: Sequence[LoweredLoop]) -> None:
         """Look up a rank of an operand in the last of the loops; iterations without a match are dropped."""
         coordinates = [self._repeated_coordinates(index.loop, loops) for index in lookup.sought.terms]
-        other_operands = [other for other in operands_in(term) if other is not operand]
+        other_operands = [other for other in iterate_operands(term) if other is not operand]
         streams = [loops[-1].coordinates, *(other.references for other in other_operands if other.references)]
         crd = project_coordinates(self._blocks, lookup.sought, coordinates)
         loops[-1].coordinates, *references = self._blocks.seek(operand, lookup.variable, crd, streams)
@@ -214,7 +214,7 @@ class _Lowering:
         """Add the streams that cross the cut: a reference for each operand, and coordinates of the output."""
         cut = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
         required, loops_needed = set(_required_operands(term)), self._loops_needed_after_cut(term)
-        for operand in operands_in(term):
+        for operand in iterate_operands(term):
             wire = operand.references or Wire(self._graph.add("rootref"), "ref")
             segments = self._segments_below(operand) if operand in required else None
             operand.references = self._add_crossing(cut, wire, Crossing("ref", segments=segments))
@@ -252,7 +252,7 @@ class _Lowering:
         plan = self._last_loops.plan
         loop_of_rank = {rank: plan.loop_of(rank) for rank in plan.equation.output.ranks}
         ranks = [rank for loop in plan.loops for rank in loop_of_rank if loop_of_rank[rank] == loop]
-        return [plan.lowest(rank) for rank in ranks]
+        return [plan.find_lowest_piece(rank) for rank in ranks]
 
     @cached_property
     def _projections(self) -> dict[str, Projection]:
@@ -294,7 +294,7 @@ class _Lowering:
         projections = {name: self._projections[name] for name in output_loops if name in self._projections}
         format = Format("s" * len(output_loops), tuple(range(len(output_loops))))
         result = result_class(output, format, inner, projections)
-        result.write(self._blocks, loops, value_of(self._blocks, term, lambda _operand: None))
+        result.write(self._blocks, loops, add_value(self._blocks, term, lambda _operand: None))
         return output_loops
 
     def _lower_merger(self, term: Term) -> tuple[str, ...]:
@@ -313,12 +313,12 @@ class _Lowering:
             for operand in operands:
                 operand.references = Wire(node, f"carried[{number}]")
         values: dict[Operand | TermSum, Wire] = {self._output_of_first(): Wire(node, "val")}
-        value = value_of(self._blocks, self._terms[1], values.get)
+        value = add_value(self._blocks, self._terms[1], values.get)
         return self._add_run_writers(Wire(node, "outer"), value, lower)
 
     def _merged_operand(self, term: Term, lower: str) -> tuple[Operand, dict[str, Operand]]:
         """Return the operand whose fibers are merged, and by name the operands that only select fibers."""
-        operands = list(operands_in(term))
+        operands = list(iterate_operands(term))
         owners = [operand for operand in operands if operand.has_level(lower)]
         selected = term
         while isinstance(selected, Function) and selected.name == "take":
@@ -331,13 +331,14 @@ class _Lowering:
 
     def _output_of_first(self) -> Operand:
         output = self._stage.einsums[0].output
-        return next(operand for operand in operands_in(self._terms[1]) if operand.access.tensor == output)
+        operands = iterate_operands(self._terms[1])
+        return next(operand for operand in operands if operand.access.tensor == output)
 
     def _carried_operands(self, other_operands: Mapping[str, Operand]) -> dict[str, list[Operand]]:
         """Return the second Einsum's operands but the merged tensor, by their name in the first Einsum."""
         operands: dict[str, list[Operand]] = {}
         merged_name = self._stage.einsums[0].output
-        for operand in operands_in(self._terms[1]):
+        for operand in iterate_operands(self._terms[1]):
             name = operand.access.tensor
             if name == merged_name:
                 continue

@@ -122,10 +122,12 @@ def _leave_unpartitioned(plan: LoopPlan, operands: Sequence[Operand]) -> dict[in
                 continue
             depth = plan.loops.index(split.names[-1])
             # The last level is dense, and thus addressed by coordinate, only if the tensor is full.
-            is_last = not any(plan.lowest(name) in plan.loops[depth + 1 :] for name in operand.tree.names)
+            is_last = not any(
+                plan.find_lowest_piece(name) in plan.loops[depth + 1 :] for name in operand.tree.names
+            )
             if (
                 not is_selected
-                or not all(plan.piece_sizes(split))
+                or not all(plan.list_piece_sizes(split))
                 or (is_last and not _is_full(operand.tree))
             ):
                 continue
@@ -221,7 +223,7 @@ def _level_letter(specification: Specification, plan: LoopPlan, operand: Operand
     is_unpartitioned = rank == base or rank in operand.followers
     if base not in operand.uncompressed:
         return "d" if is_unpartitioned and _is_led(plan, operand, rank) else "s"
-    if not is_unpartitioned and plan.lowest(base) == operand.ordered.names[-1]:
+    if not is_unpartitioned and plan.find_lowest_piece(base) == operand.ordered.names[-1]:
         return "s"  # elements without a value are not computed
     if not is_unpartitioned:
         message = f"{base} of {operand.name} is both uncompressed and partitioned"

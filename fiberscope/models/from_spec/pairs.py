@@ -9,7 +9,7 @@ from fiberscope.models.from_spec.arithmetic import StageArithmetic
 from fiberscope.models.from_spec.operands import EinsumLoops
 from fiberscope.models.from_spec.stages import Stage, is_shared, skipped_loops
 from fiberscope.models.graphs.compiler.blocks import Blocks
-from fiberscope.models.graphs.compiler.lower import value_of
+from fiberscope.models.graphs.compiler.lower import add_value
 from fiberscope.models.graphs.compiler.terms import (
     Iteration,
     Join,
@@ -17,8 +17,8 @@ from fiberscope.models.graphs.compiler.terms import (
     Scan,
     Term,
     Wire,
-    iteration_of,
-    operands_in,
+    derive_iteration,
+    iterate_operands,
 )
 from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS
 from fiberscope.models.trace.specification import Einsum, Specification, StorageBinding
@@ -65,10 +65,15 @@ def find_fiber_lists(
         return None
     if len(loops) != LOOP_COUNT or loops[-1] not in skipped_loops(specification, stage.einsums[0]):
         return None
-    rows, columns = (_scanned_operand(iteration_of(term, loop), loop) for loop in loops[:2])
-    shared_iteration = iteration_of(term, loops[-1])
+    rows, columns = (_scanned_operand(derive_iteration(term, loop), loop) for loop in loops[:2])
+    shared_iteration = derive_iteration(term, loops[-1])
     # Each loop but the innermost scans one operand, so that there are as many operands as such loops
-    if rows is None or columns is None or len(list(operands_in(term))) != len(loops) - 1 or rows is columns:
+    if (
+        rows is None
+        or columns is None
+        or len(list(iterate_operands(term))) != len(loops) - 1
+        or rows is columns
+    ):
         return None
     iterations = (
         shared_iteration.inputs
@@ -135,6 +140,6 @@ def sum_pairs(blocks: Blocks, term: Term, lists: FiberLists, output: str) -> Non
         operand.references = Wire(node, f"ref[{number}]")
     columns = Wire(node, "inner")
     # A pair without a match is marked N, not 0, so that it adds no element to the output
-    value = blocks.add_reducer(value_of(blocks, term, lambda _operand: None), columns, "mark")
+    value = blocks.add_reducer(add_value(blocks, term, lambda _operand: None), columns, "mark")
     points = {"crd[0]": Wire(node, "outer"), "crd[1]": columns, "val": value}
     blocks.add("tasksum", points, tensor=output)

@@ -92,12 +92,12 @@ def projection_of(plan: LoopPlan, index: Index) -> Projection:
 
 def _term(plan: LoopPlan, rank: str, factor: int) -> Term:
     """Return ``factor`` times the coordinate of a rank, which has a loop or is a part of a flattened rank."""
-    loop, lowest = plan.loop_of(rank), plan.lowest(rank)
+    loop, lowest = plan.loop_of(rank), plan.find_lowest_piece(rank)
     assert loop is not None, rank
     # Of the pieces of a partitioned rank, the innermost one has the coordinates of the rank.
     if lowest == loop:
         return Term(loop, factor)
-    ranks = plan.flattened[str(plan.holder(lowest))].ranks
+    ranks = plan.flattened[str(plan.find_holder(lowest))].ranks
     position = ranks.index(lowest)
     divisor = math.prod(plan.shape(lower) for lower in ranks[position + 1 :])
     # The first part is the highest digit, which the division alone selects.
@@ -114,14 +114,14 @@ def count_of(plan: LoopPlan, loop: str) -> Count | None:
         loop: name of the loop.
     """
     window = find_window(plan, loop)  # depth of the loop over pieces that contain the loop's coordinates
-    step = max(1, plan.piece_size(loop))
+    step = max(1, plan.find_piece_size(loop))
     if window == NO_WINDOW:
         return Count(plan.shape(loop), step, "", 0) if plan.leader(loop) is None else None
     pieces = plan.loops[window]
-    piece = plan.piece_size(pieces)
+    piece = plan.find_piece_size(pieces)
     outer = find_window(plan, pieces)
     # A piece that crossed an outer piece would be cut short there, and so have another size.
-    fits_outer = outer == NO_WINDOW or plan.piece_size(plan.loops[outer]) % max(1, piece) == 0
+    fits_outer = outer == NO_WINDOW or plan.find_piece_size(plan.loops[outer]) % max(1, piece) == 0
     return (
         Count(plan.shape(loop), step, pieces, piece) if piece and piece % step == 0 and fits_outer else None
     )

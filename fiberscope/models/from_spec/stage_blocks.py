@@ -25,9 +25,9 @@ from fiberscope.models.from_spec.stage_memory import StageMemory
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.blocks import CARRIES, Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
-from fiberscope.models.graphs.machine import segments_of
+from fiberscope.models.graphs.machine import extract_segments
 from fiberscope.models.graphs.netlist import Node, Stream
-from fiberscope.models.graphs.storage import elements_of, round_values
+from fiberscope.models.graphs.storage import list_elements, round_values
 from fiberscope.sim import Component
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.names import numbered
@@ -207,7 +207,7 @@ class BuiltStage:
         graph, connect, cut = self.graph.graph, self.machine.kernel.connect, self.graph.cut
         streams = graph.streams
         self.outer_blocks.connect(streams)
-        for stream in graph.streams_into(cut):
+        for stream in graph.list_streams_into(cut):
             source = graph.nodes[stream.source]
             number = stream.input[len("in") :]
             end = self.outer_blocks.take_output(source, stream.output)
@@ -220,7 +220,7 @@ class BuiltStage:
     def _connect_tasks(self, instance: int, leaf: InstanceBlocks) -> None:
         """Connect the cut to an instance. The channels have no bound: the cut limits the number of tasks."""
         graph, used_ports = self.graph.graph, Counter[int]()
-        for stream in graph.streams_from(self.graph.cut):
+        for stream in graph.list_streams_from(self.graph.cut):
             if stream.target in leaf.nodes:
                 number = int(stream.output[len("out[") : -1])
                 port = f"out_{number}_{instance}[{used_ports[number]}]"
@@ -248,7 +248,7 @@ class BuiltStage:
         if self.sums is not None:
             arity = graph.arity(self._output_node)
             points = add(clock, TaskPoints, f"{leaf.name}points", arity, self._task_stop_level())
-            for stream in graph.streams_into(self._output_node):
+            for stream in graph.list_streams_into(self._output_node):
                 port = stream.input.removeprefix("crd[").removesuffix("]")
                 end = leaf.take_output(leaf.nodes[stream.source], stream.output)
                 connect(*end, points, f"in_{port}", capacity=self._channel_capacity)
@@ -289,7 +289,7 @@ class BuiltStage:
         ranks = [index.rank for index in plan.equation.output.indices]
         declared = specification.tensors[self.graph.einsum.output].ranks
         shape = {name: plan.shape(str(rank)) for name, rank in zip(declared, ranks, strict=True)}
-        loops = [plan.lowest(str(rank)) for rank in ranks]
+        loops = [plan.find_lowest_piece(str(rank)) for rank in ranks]
         columns = [_concatenate_columns([columns[loop] for columns, _values in parts]) for loop in loops]
         values = np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
         if not self.graph.arithmetic.is_standard and shape:
@@ -356,8 +356,8 @@ def _written_part(
     for loop in loops:
         block = cast(StreamBlock, by_loop[loop])
         coordinates = np.array(block.coordinates, np.int64)  # type: ignore[attr-defined]
-        levels.append(CompressedLevel(segments_of(block, levels), coordinates))
-    columns, _positions = elements_of(levels)
+        levels.append(CompressedLevel(extract_segments(block, levels), coordinates))
+    columns, _positions = list_elements(levels)
     values = next(leaf.blocks[node.name] for node in writers if node.writes_values)
     task = columns[0]
     columns_by_loop = {loop: column[task] for loop, column in outer.items()}

@@ -81,7 +81,7 @@ class StageGraph:
         """
         ranks = self.orders[tensor]
         for split in self.plan.splits.values():
-            pairs = zip(split.names, split.names[1:], self.plan.piece_sizes(split), strict=False)
+            pairs = zip(split.names, split.names[1:], self.plan.list_piece_sizes(split), strict=False)
             for upper, lower, size in pairs:
                 if lower == ranks[level] and upper in ranks:
                     return size

@@ -159,7 +159,7 @@ class StageMemory(StageWriters):
         """Return the tensor and level to which the references at a port point; level -1 for the root."""
         if _passes_merger(node, port):
             graph = self.graph.graph
-            consumer = next(stream for stream in graph.streams_from(node) if stream.output == port)
+            consumer = next(stream for stream in graph.list_streams_from(node) if stream.output == port)
             return self._referenced_level(graph.nodes[consumer.target], consumer.input)
         if node.type in (*READER_TYPES, FIBER_PAIRS):
             operand = port[len("ref[") : -1]

@@ -133,9 +133,9 @@ class WrittenResult(Result):
         if self.accumulates:  # an accumulator has no use for explicit zeros of empty fibers
             self.empty_result = "mark"
 
-    def _coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
+    def _list_coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
         """Return the coordinates of each loop, and of the parts of flattened ranks."""
-        coordinates = super()._coordinates(blocks, loops)
+        coordinates = super()._list_coordinates(blocks, loops)
         for name, projection in self._projections.items():
             coordinates[name] = project_coordinates(
                 blocks, projection, [coordinates[projection.terms[0].loop]]

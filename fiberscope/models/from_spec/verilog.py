@@ -14,7 +14,7 @@ from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.models.from_spec.instance_blocks import InstanceBlocks
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.rounds import MARK
-from fiberscope.models.graphs.payloads import payload_bits
+from fiberscope.models.graphs.payloads import count_payload_bits
 from fiberscope.models.graphs.transcript import Offers, Transcript, record_transcripts
 from fiberscope.models.graphs.verilog import GraphVerilog, Hardware, Sizes, strip_machine
 from fiberscope.sim import Component
@@ -67,7 +67,7 @@ def export_instance(
         for link in machine.kernel.wiring.connections
         if block_ids & {id(link.producer.component), id(link.consumer.component)}
     ]
-    bits = payload_bits(instance.nodes.values(), instance.blocks)
+    bits = count_payload_bits(instance.nodes.values(), instance.blocks)
     hardware = Hardware(module, blocks, nodes, links, Sizes(bits, value_bits, points, machine.value_type))
     hardware.verilog()  # raises errors before a long run
     links_by_consumer = {_port_name(link.consumer, prefix): link for link in links}

@@ -36,7 +36,7 @@ def evaluate(
             at least 2**63 points.
     """
     if isinstance(expression, Access):
-        return _columns(expression.variables, tensors[expression.tensor])
+        return _select_columns(expression.variables, tensors[expression.tensor])
     if isinstance(expression, Number):
         return Points.from_columns({}, np.array([expression.value]))
     if isinstance(expression, Split):
@@ -46,10 +46,10 @@ def evaluate(
         return _sum_points(inner, [v for v in inner.columns if v not in expression.variables], sizes)
     assert isinstance(expression, Call)
     operands = [evaluate(operand, tensors, sizes) for operand in expression.operands]
-    return _operation(expression, operands, sizes)
+    return _apply_operation(expression, operands, sizes)
 
 
-def _columns(variables: Sequence[str], tensor: SparseTensor | Points) -> Points:
+def _select_columns(variables: Sequence[str], tensor: SparseTensor | Points) -> Points:
     if isinstance(tensor, Points):
         return Points(dict(zip(variables, tensor.columns.values(), strict=True)), tensor.values, tensor.sizes)
     columns = dict(zip(variables, tensor.coordinates, strict=True))
@@ -58,13 +58,13 @@ def _columns(variables: Sequence[str], tensor: SparseTensor | Points) -> Points:
 
 def _split(expression: Split, tensors: Mapping[str, SparseTensor | Points]) -> Points:
     """Split the coordinates of a vector; the chunk's variable ends in 1, the offset's in 0."""
-    points = _columns(expression.operand.variables, tensors[expression.operand.tensor])
+    points = _select_columns(expression.operand.variables, tensors[expression.operand.tensor])
     ((variable, column),) = points.columns.items()
     outer, inner = np.divmod(column, expression.factor)
     return Points({f"{variable}1": outer, f"{variable}0": inner}, points.values, points.sizes)
 
 
-def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int]) -> Points:
+def _apply_operation(expression: Call, operands: list[Points], sizes: Mapping[str, int]) -> Points:
     """Apply a function of one or two operands to the points where it is evaluated."""
     function = expression.meaning
     if len(operands) == 1:
@@ -73,7 +73,7 @@ def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int
         return Points(operands[0].columns, values, np.abs(values))
     left, right = operands
     if function.of_both:
-        return _join(left, right, sizes, _quotients if function.divides else function.apply)
+        return _join(left, right, sizes, _divide_values if function.divides else function.apply)
     if not function.adds:
         return _apply(function, left, right, sizes)
     if function.name == "sub":
@@ -82,7 +82,7 @@ def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int
     return _add(left, right, sizes)
 
 
-def _quotients(values: Values, divisors: Values) -> Values:
+def _divide_values(values: Values, divisors: Values) -> Values:
     """Divide values; a division by 0, or by a missing value, gives 0."""
     return np.divide(values, divisors, out=np.zeros_like(values), where=divisors != 0)
 
@@ -109,12 +109,12 @@ def _apply(function: Function, left: Points, right: Points, sizes: Mapping[str, 
     """
     if not any(not operand.columns and len(operand) for operand in (left, right)):
         # both sides get the points of both, in the same order, so that their arrays match by position
-        left, right = _add(left, _zeros_at(right), sizes), _add(_zeros_at(left), right, sizes)
+        left, right = _add(left, _build_zeros_at(right), sizes), _add(_build_zeros_at(left), right, sizes)
     values = function.apply(*np.broadcast_arrays(left.values, right.values))
     return Points(left.columns or right.columns, values, np.maximum(left.sizes, right.sizes))
 
 
-def _zeros_at(points: Points) -> Points:
+def _build_zeros_at(points: Points) -> Points:
     """Return the value 0 at each of these points."""
     zeros = np.zeros_like(points.values)
     return Points(points.columns, zeros, zeros)
@@ -137,7 +137,7 @@ def _sum_points(points: Points, variables: Sequence[str], sizes: Mapping[str, in
     return points.sum_equal(variables, sizes)
 
 
-def keys_of(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Integers:
+def number_points(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Integers:
     """Return a number for each point; numbers compare as the points do, sorted by ``variables``.
 
     Raises:

@@ -13,7 +13,7 @@ from fiberscope.hw.streams.tokens import BV, CRD, REF, VAL
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.loops import Nest, Nests
-from fiberscope.models.graphs.nests import nests_of
+from fiberscope.models.graphs.nests import derive_nests
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.sim.protocol import Protocol
@@ -60,16 +60,16 @@ class Context:
     def _fibers(self) -> dict[tuple[str, str], Fibers]:
         return {}
 
-    def fibers_of(self, node: Node) -> Fibers:
+    def read_fibers_of(self, node: Node) -> Fibers:
         """Return the level that a node scans in the form that a block reads, shared by all blocks.
 
         Raises:
             InputError: the stored level is not compressed.
         """
         self.level_of(node, CompressedLevel)
-        return self.fibers_at(node["tensor"], node["mode"])
+        return self.read_fibers_at(node["tensor"], node["mode"])
 
-    def fibers_at(self, tensor: str, mode: str) -> Fibers:
+    def read_fibers_at(self, tensor: str, mode: str) -> Fibers:
         """Return a compressed level in the form that a block reads, shared by all blocks.
 
         Args:
@@ -85,14 +85,14 @@ class Context:
     @cached_property
     def nests(self) -> Nests:
         """Return the loop nests of all streams."""
-        return nests_of(self.graph)
+        return derive_nests(self.graph)
 
     def nest_into(self, node: Node, port: str) -> Nest:
         """Return the loop nest of the stream into an input of a block, which must be connected."""
-        stream = next(stream for stream in self.graph.streams_into(node) if stream.input == port)
+        stream = next(stream for stream in self.graph.list_streams_into(node) if stream.input == port)
         return self.nests[stream.source, stream.output]
 
-    def protocol_into(self, node: Node, port: str = "") -> Protocol:
+    def find_protocol_into(self, node: Node, port: str = "") -> Protocol:
         """Return the protocol of the stream into an input of a block.
 
         Args:
@@ -102,7 +102,7 @@ class Context:
         Returns:
             The protocol; that of references if no such stream enters the block.
         """
-        streams = self.graph.streams_into(node)
+        streams = self.graph.list_streams_into(node)
         kinds = (
             stream.kind for stream in streams if (stream.input == port if port else stream.input != "ref")
         )

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 
 from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.models.graphs.faults import Faults
-from fiberscope.models.graphs.nests import nests_of
+from fiberscope.models.graphs.nests import derive_nests
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.splits import part_names
+from fiberscope.models.graphs.splits import name_parts
 
 
 def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
@@ -37,13 +37,13 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
     _check_splits(graph, faults)
     # a node type computes its nests from all required inputs, so the streams must be right first
     if not faults.lines:
-        nests_of(graph, faults)
+        derive_nests(graph, faults)
     if tensors is not None:
         _check_tensors(graph, tensors, faults)
     faults.raise_any()
 
 
-def operands_of(graph: Graph) -> list[str]:
+def list_operands(graph: Graph) -> list[str]:
     """Return the tensors that a graph reads before it writes them, in the order of formats, then by name.
 
     A phase that reads and writes the same tensor reads the contents from before the phase. The tensor is
@@ -52,8 +52,8 @@ def operands_of(graph: Graph) -> list[str]:
     readers = [node for node in graph.nodes.values() if node.primitive.reads]
     # the attribute ``scalar`` of an ALU names a tensor without dimensions, the constant operand
     scalars = [node for node in graph.nodes.values() if node["scalar"]]
-    first_read = _first_phases(readers, "tensor") | _first_phases(scalars, "scalar")
-    first_written = _first_phases(graph.writers, "tensor")
+    first_read = find_first_phases(readers, "tensor") | find_first_phases(scalars, "scalar")
+    first_written = find_first_phases(graph.writers, "tensor")
     ordered = [name for name in graph.formats if name in first_read]
     return [
         name
@@ -62,7 +62,7 @@ def operands_of(graph: Graph) -> list[str]:
     ]
 
 
-def _first_phases(nodes: Iterable[Node], attribute: str) -> dict[str, int]:
+def find_first_phases(nodes: Iterable[Node], attribute: str) -> dict[str, int]:
     """Return the first phase in which these nodes name each tensor."""
     phases: dict[str, int] = {}
     for node in nodes:
@@ -81,7 +81,7 @@ def check_numbers(node: Node, faults: Faults) -> None:
 
 def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:
     """Report inputs with several streams, open required inputs, and roots with a stream into ``ref``."""
-    inputs = [stream.input for stream in graph.streams_into(node)]
+    inputs = [stream.input for stream in graph.list_streams_into(node)]
     for port, count in Counter(inputs).items():
         if count > 1:
             faults.add(node.location, f"{node}: {count} streams go into {port}; it takes one")
@@ -98,7 +98,7 @@ def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:
 def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
     # the stream has the kind that the file states; the ports of the source determine what it carries
-    kind, port = graph.kind_at(source, stream.output), target.input(stream.input)
+    kind, port = graph.find_kind_at(source, stream.output), target.input(stream.input)
     assert port is not None
     edge = f"edge {stream.source} -> {stream.target}"
     if kind != stream.kind:
@@ -118,13 +118,13 @@ def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
 def _check_splits(graph: Graph, faults: Faults) -> None:
     loops = {node["index"] for node in graph.nodes.values()}
     for variable, chunk in graph.splits.items():
-        for loop in part_names(variable):
+        for loop in name_parts(variable):
             if loop not in loops:
                 faults.add(None, f"split={variable}:{chunk}: there is no loop {loop}")
 
 
 def _check_tensors(graph: Graph, tensors: Collection[str], faults: Faults) -> None:
-    operands = operands_of(graph)
+    operands = list_operands(graph)
     for name in operands:
         if name not in tensors:
             faults.add(None, f"tensor {name} is not given; give {name}=FILE")

@@ -102,7 +102,7 @@ def cosimulate(
     tokens = sum(len(stream) for name, stream in transcript.items() if ".root" not in name)
     order: dict[str, object] = {
         "graph": str(file.resolve()),
-        "tensors": {tensor: _absolute(operand) for tensor, operand in tensors.items()},
+        "tensors": {tensor: _resolve_operand(operand) for tensor, operand in tensors.items()},
         "settings": dict(settings),
     }
     order |= {"module": module, "value_bits": value_bits, "points": points, "tokens": tokens}
@@ -112,7 +112,7 @@ def cosimulate(
     return CosimulationResult(hardware, machine.kernel.cycle, tokens, files, simulator)
 
 
-def _absolute(operand: str) -> str:
+def _resolve_operand(operand: str) -> str:
     """Return the absolute path of an operand that is a file or a folder; other operands stay as they are."""
     return str(Path(operand).resolve()) if Path(operand).exists() else operand
 
@@ -128,7 +128,7 @@ def _check_places(machine: GraphMachine, points: int) -> None:
             )
 
 
-def area_table(verilog: GraphVerilog) -> Table:
+def build_area_table(verilog: GraphVerilog) -> Table:
     """Return a table of the area of each block without channels; equal blocks share a row.
 
     Raises:
@@ -143,15 +143,17 @@ def area_table(verilog: GraphVerilog) -> Table:
     for part in sorted(areas, key=lambda part: -areas[part].gate_count):
         same_parts = f" (each of {len(names[part])})" if len(names[part]) > 1 else ""
         depth = str(areas[part].depth)
-        table.add(f"{', '.join(names[part])}{same_parts}", *map(_with_commas, _sizes(areas[part])), depth)
-    sizes = [_sizes(areas[part]) for part, same_parts in names.items() for _name in same_parts]
-    table.add("all blocks", *(_with_commas(sum(column)) for column in zip(*sizes, strict=True)), "")
+        table.add(
+            f"{', '.join(names[part])}{same_parts}", *map(_group_digits, _list_sizes(areas[part])), depth
+        )
+    sizes = [_list_sizes(areas[part]) for part, same_parts in names.items() for _name in same_parts]
+    table.add("all blocks", *(_group_digits(sum(column)) for column in zip(*sizes, strict=True)), "")
     return table
 
 
-def _sizes(area: Area) -> tuple[int, int, int]:
+def _list_sizes(area: Area) -> tuple[int, int, int]:
     return area.gate_count, area.flip_flops, area.memory_bits
 
 
-def _with_commas(number: int) -> str:
+def _group_digits(number: int) -> str:
     return f"{number:,}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fiberscope.models.graphs.splits import Splits, part_names, part_sizes
+from fiberscope.models.graphs.splits import Splits, count_parts, name_parts
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -22,7 +22,7 @@ def split_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits)
     columns = split_columns(dict(zip(variables, tensor.coordinates, strict=True)), splits)
     shape = list[int]()
     for variable, size in zip(variables, tensor.shape, strict=True):
-        shape += part_sizes(size, splits[variable]) if variable in splits else [size]
+        shape += count_parts(size, splits[variable]) if variable in splits else [size]
     return SparseTensor(tuple(shape), tuple(columns.values()), tensor.values)
 
 
@@ -31,7 +31,7 @@ def split_columns(columns: Mapping[str, Integers], splits: Splits) -> dict[str, 
     parts_by_variable = dict[str, Integers]()
     for variable, column in columns.items():
         if variable in splits:
-            parts_by_variable |= zip(part_names(variable), np.divmod(column, splits[variable]), strict=True)
+            parts_by_variable |= zip(name_parts(variable), np.divmod(column, splits[variable]), strict=True)
         else:
             parts_by_variable[variable] = column
     return parts_by_variable

@@ -46,13 +46,17 @@ def explain_deadlock(
     full_channels = [number for number, channel in deadlocked.channel_of.items() if _is_full(channel)]
     lines = [_describe(deadlocked, number, unbounded_run.channel_of[number]) for number in full_channels]
     try:
-        depth = least_depth(deadlocked.parameters.depth, _largest_capacity(unbounded_run), build_with_depth)
+        depth = find_least_depth(
+            deadlocked.parameters.depth, _bound_capacity(unbounded_run), build_with_depth
+        )
     except SimulationError as error:
         return "\n".join([*lines, f"With deeper channels, the graph fails: {error}"])
     return "\n".join([*lines, f"Channels of {depth} tokens are enough (tested): --set depth={depth}"])
 
 
-def least_depth(deadlocked: int, sufficient: int, build_with_depth: Callable[[int], GraphMachine]) -> int:
+def find_least_depth(
+    deadlocked: int, sufficient: int, build_with_depth: Callable[[int], GraphMachine]
+) -> int:
     """Return the least depth of all channels with which the graph completes, as tested by runs.
 
     The graph must complete without bounds; otherwise the search does not end. The search assumes that the
@@ -67,23 +71,23 @@ def least_depth(deadlocked: int, sufficient: int, build_with_depth: Callable[[in
         SimulationError: a run fails otherwise than by a deadlock.
     """
     low, high = deadlocked, max(sufficient, deadlocked + 1)
-    while not _runs(build_with_depth(high)):
+    while not _completes_run(build_with_depth(high)):
         low, high = high, 2 * high  # the estimate was too small: ``high`` deadlocks
     # ``low`` deadlocks and ``high`` completes, until they are neighbours
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _runs(build_with_depth(middle)) else (middle, high)
+        low, high = (low, middle) if _completes_run(build_with_depth(middle)) else (middle, high)
     return high
 
 
-def _runs(machine: GraphMachine) -> bool:
+def _completes_run(machine: GraphMachine) -> bool:
     try:
         return machine.kernel.run().complete
     except DeadlockError:
         return False
 
 
-def _largest_capacity(unbounded_run: GraphMachine) -> int:
+def _bound_capacity(unbounded_run: GraphMachine) -> int:
     """Return an upper bound of the tokens that any channel without a bound held: the slots it grew to."""
     return max(channel.capacity for channel in unbounded_run.kernel.channels())
 
@@ -107,7 +111,7 @@ def _describe(machine: GraphMachine, number: int, unbounded: Channel) -> str:
         f"({channel.occupancy} of {channel.capacity} tokens; unbounded, it grew to {unbounded.capacity} "
         "slots)"
     )
-    for other in graph.streams_into(target):
+    for other in graph.list_streams_into(target):
         other_number = graph.streams.index(other)
         if other_number in machine.channel_of and not machine.channel_of[other_number].occupancy:
             fork = _fork(machine, stream, other)
@@ -118,19 +122,19 @@ def _describe(machine: GraphMachine, number: int, unbounded: Channel) -> str:
 
 def _fork(machine: GraphMachine, stream: Stream, other: Stream) -> str | None:
     """Return the block nearest to ``stream`` from which both streams come; None if there is none."""
-    other_sources = _sources(machine, other)
+    other_sources = _list_sources(machine, other)
     # sources are in the order of a breadth-first search, so the first common source is the nearest
-    return next((name for name in _sources(machine, stream) if name in other_sources), None)
+    return next((name for name in _list_sources(machine, stream) if name in other_sources), None)
 
 
-def _sources(machine: GraphMachine, stream: Stream) -> list[str]:
+def _list_sources(machine: GraphMachine, stream: Stream) -> list[str]:
     """Return the blocks before a stream, the nearest first, each once; the first is its own source."""
     sources, pending = [], [stream.source]
     while pending:
         name = pending.pop(0)
         if name not in sources:
             sources.append(name)
-            inputs = machine.graph.streams_into(machine.graph.nodes[name])
+            inputs = machine.graph.list_streams_into(machine.graph.nodes[name])
             # skip streams run backwards, from a joiner to a scanner
             pending += [feeding.source for feeding in inputs if feeding.input != "skip"]
     return sources

@@ -130,15 +130,15 @@ class _Reader:
             self._name()
             self._expect("{")
         while not self._accept("}"):
-            self._statement(graph)
+            self._parse_statement(graph)
             self._accept(";")
         if self._index < len(self._tokens):
             self._refuse()
         return graph
 
-    def _statement(self, graph: Digraph, *, nested: bool = False) -> None:
+    def _parse_statement(self, graph: Digraph, *, nested: bool = False) -> None:
         """Parse a statement; settings within a subgraph only concern the drawing and are ignored."""
-        location = self._location()
+        location = self._locate_next_token()
         ends = [self._end(graph)]
         # ``name = value`` sets an attribute of the graph; a subgraph cannot be assigned to
         if ends[0][1] and self._accept("="):
@@ -148,7 +148,7 @@ class _Reader:
             return
         while self._accept("->"):
             ends.append(self._end(graph))
-        attributes = self._attributes()
+        attributes = self._parse_attributes()
         if len(ends) == 1 and ends[0][1]:
             graph.nodes.append(NodeStatement(ends[0][0][0], attributes, location))
         for (sources, _), (targets, _) in pairwise(ends):
@@ -165,18 +165,20 @@ class _Reader:
             return [self._name()], True
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise InputError(f"{self._location()}: more than {_MAX_DEPTH} subgraphs lie within each other")
+            raise InputError(
+                f"{self._locate_next_token()}: more than {_MAX_DEPTH} subgraphs lie within each other"
+            )
         # the statements of the subgraph go to the same lists, behind these counts
         counts = len(graph.nodes), len(graph.edges)
         while not self._accept("}"):
-            self._statement(graph, nested=True)
+            self._parse_statement(graph, nested=True)
             self._accept(";")
         self._depth -= 1
         names = [node.name for node in graph.nodes[counts[0] :]]
         names += [end for edge in graph.edges[counts[1] :] for end in (edge.source, edge.target)]
         return [name for name in dict.fromkeys(names) if name not in DEFAULTS], False
 
-    def _attributes(self) -> dict[str, str]:
+    def _parse_attributes(self) -> dict[str, str]:
         attributes = {}
         while self._accept("["):
             while not self._accept("]"):
@@ -209,14 +211,14 @@ class _Reader:
         quoted = token["quoted"]
         return token[0] if quoted is None else quoted.replace('\\"', '"').replace("\\n", "\n")
 
-    def _location(self) -> Location:
+    def _locate_next_token(self) -> Location:
         """Return the location of the next token; at the end of the text, the last line."""
         at = self._tokens[self._index].start() if self._index < len(self._tokens) else self._lines[-1]
         line = bisect_right(self._lines, at)
         return Location(self._file, line, at - self._lines[line - 1] + 1)
 
     def _refuse(self) -> NoReturn:
-        location = self._location()
+        location = self._locate_next_token()
         if self._index == len(self._tokens):
             end = f"{location.file}:{location.line}"
             raise InputError(f"{end}: the file ends within the graph; it should end with }}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from fiberscope.models.graphs.expression import expressions_of
+from fiberscope.models.graphs.expression import list_expressions
 from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.netlist import Graph, Stream
 from fiberscope.results.drawing.graph import Box, Bundle
@@ -20,18 +20,20 @@ LEGEND = {
 }
 
 
-def svg_text(graph: Graph, name: str, memory_of: Callable[[Stream], str | None] = lambda stream: None) -> str:
+def format_svg(
+    graph: Graph, name: str, memory_of: Callable[[Stream], str | None] = lambda stream: None
+) -> str:
     """Return the text of an SVG file; a tooltip at each line lists its streams.
 
     Args:
         name: first part of the title; the expressions of the graph follow.
-        memory_of: the argument of ``drawing_of``.
+        memory_of: the argument of ``build_drawing``.
     """
-    drawing = drawing_of(graph, memory_of)
-    return svg(drawing, arrange(drawing), f"{name}: {_meaning(graph)}")
+    drawing = build_drawing(graph, memory_of)
+    return svg(drawing, arrange(drawing), f"{name}: {_describe_colours(graph)}")
 
 
-def drawing_of(graph: Graph, memory_of: Callable[[Stream], str | None] = lambda stream: None) -> Drawing:
+def build_drawing(graph: Graph, memory_of: Callable[[Stream], str | None] = lambda stream: None) -> Drawing:
     """Return a drawing with a box for each block and a bundle for the streams between two blocks.
 
     Args:
@@ -55,8 +57,8 @@ def drawing_of(graph: Graph, memory_of: Callable[[Stream], str | None] = lambda 
     return Drawing(boxes, tuple(bundles.values()), LEGEND)
 
 
-def _meaning(graph: Graph) -> str:
+def _describe_colours(graph: Graph) -> str:
     try:
-        return "; ".join(map(str, expressions_of(graph)))
+        return "; ".join(map(str, list_expressions(graph)))
     except Unreadable:
         return "a graph of stream blocks"

@@ -31,14 +31,14 @@ class Edge:
     @property
     def source_label(self) -> str:
         """Return the variable or tensor that the comment at the source names."""
-        return _last_word(self.source_comment)
+        return _extract_last_word(self.source_comment)
 
     @property
     def target_label(self) -> str:
         """Return the variable or tensor that the comment at the target names."""
-        return _last_word(self.target_comment)
+        return _extract_last_word(self.target_comment)
 
 
-def _last_word(comment: str) -> str:
+def _extract_last_word(comment: str) -> str:
     """Return the variable or tensor at the end of a comment."""
     return re.split(r"[-_]", comment)[-1]

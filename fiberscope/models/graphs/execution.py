@@ -13,13 +13,13 @@ from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.cut_tensors import join_tensor
 from fiberscope.models.graphs.deadlock import explain_deadlock
-from fiberscope.models.graphs.expression import Assignment, accesses_in, expressions_of
+from fiberscope.models.graphs.expression import Assignment, list_accesses, list_expressions
 from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.gv_reader import read_gv
 from fiberscope.models.graphs.gv_writer import gv_text
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Graph
-from fiberscope.models.graphs.operands import load_operands, sizes_of
+from fiberscope.models.graphs.operands import determine_sizes, load_operands
 from fiberscope.models.graphs.prepared import PreparedGraph
 from fiberscope.models.graphs.report import GraphRun, report
 from fiberscope.models.graphs.result import (
@@ -34,7 +34,12 @@ from fiberscope.models.graphs.result import (
 from fiberscope.models.graphs.settings import DEFAULTS, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.results.errors import raise_fault
-from fiberscope.results.provenance.source_digest import Roots, given_settings, operand_name, source_entry
+from fiberscope.results.provenance.source_digest import (
+    Roots,
+    build_source_entry,
+    find_operand_name,
+    list_given_settings,
+)
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.simulation import NO_RECORDERS, Recorders, run_recorded
 from fiberscope.results.recording.waveform import Waveform
@@ -104,21 +109,21 @@ def run(
     request = RecordedRequest(
         command="graph",
         machine="graph" if isinstance(graph, Graph) else str(graph),
-        tensors={name: operand_name(tensor) for name, tensor in tensors.items()},
-        settings=given_settings(settings, config),
+        tensors={name: find_operand_name(tensor) for name, tensor in tensors.items()},
+        settings=list_given_settings(settings, config),
         exact=exact,
         cycle_limit=cycle_limit,
         histograms=histograms,
         graph=gv_text(graph) if isinstance(graph, Graph) else None,
     )
-    source = source_entry(roots_of(None if isinstance(graph, Graph) else str(graph)), request)
+    source = build_source_entry(find_roots(None if isinstance(graph, Graph) else str(graph)), request)
     recorders = Recorders(waveform, memory_trace, timeline, drive)
     options = RunOptions(cycle_limit, histograms, progress or ignore_progress, recorders, drive_phase)
-    prepared = prepare(graph, tensors, exact=exact, progress=options.report_progress).timed(parameters.timing)
-    return PhaseRuns(prepared, parameters, source, options=options).execute()
+    prepared = prepare(graph, tensors, exact=exact, progress=options.report_progress)
+    return PhaseRuns(prepared.with_timing(parameters.timing), parameters, source, options=options).execute()
 
 
-def roots_of(path: str | None) -> Roots:
+def find_roots(path: str | None) -> Roots:
     """Return the roots of the sources that determine a run: this module's imports, and the graph file.
 
     Args:
@@ -177,10 +182,12 @@ def prepare(
         loaded, tensors, exact=exact, progress=lambda completed, total: progress("loading", completed, total)
     )
     try:
-        assignments, unreadable_reason = tuple(expressions_of(loaded)), ""
+        assignments, unreadable_reason = tuple(list_expressions(loaded)), ""
     except Unreadable as error:
         assignments, unreadable_reason = (), str(error)
-    return PreparedGraph(name, loaded, operands, sizes_of(loaded, operands), assignments, unreadable_reason)
+    return PreparedGraph(
+        name, loaded, operands, determine_sizes(loaded, operands), assignments, unreadable_reason
+    )
 
 
 @dataclass
@@ -249,7 +256,7 @@ class PhaseRuns(GraphRun):
         try:
             recorded = run_recorded(machine, self.watch, recorders, limit, report_progress)
         except SimulationError as error:
-            raise InputError(f"{self.prepared.name}: {error}{_notes_of(error)}") from error
+            raise InputError(f"{self.prepared.name}: {error}{_list_notes(error)}") from error
         if recorded.deadlock is not None:
             explanation = explain_deadlock(
                 machine,
@@ -307,7 +314,7 @@ class PhaseRuns(GraphRun):
                 (candidate for candidate in self.prepared.assignments if candidate.result.tensor == name),
                 None,
             )
-            tensor = self._result_of(contents, assignment)
+            tensor = self._assemble_result(contents, assignment)
             # ``_check_readable`` refuses a later phase that reads a tensor without coordinates
             if tensor is not None:
                 self._tensors[name] = tensor
@@ -321,7 +328,7 @@ class PhaseRuns(GraphRun):
         self, contents: WriterContents, result: SparseTensor | None, assignment: Assignment
     ) -> Comparison:
         """Compare a result with the expected result of its assignment."""
-        rounding = self._rounding(assignment)
+        rounding = self._find_rounding(assignment)
         # with quirk 15 or 16, values without coordinates are expected, and ``compare`` compares lists
         if result is None and not self.parameters.has_unpaired_values:
             return count_unpaired(contents)
@@ -330,7 +337,7 @@ class PhaseRuns(GraphRun):
         request = assignment.result, expected, self.prepared.sizes, self.prepared.graph.splits
         return compare(contents, result, *request, rounding)
 
-    def _rounding(self, assignment: Assignment) -> Rounding:
+    def _find_rounding(self, assignment: Assignment) -> Rounding:
         """Return the accepted rounding error of a result."""
         value_type = self.parameters.value_type
         # integers and ``auto`` are computed in doubles, as the reference is
@@ -339,7 +346,7 @@ class PhaseRuns(GraphRun):
         terms = count_terms(assignment, self._terms, self.prepared.sizes)
         self._terms[assignment.result.tensor] = terms
         return Rounding.estimate(
-            value_type, terms.sizes.max(initial=1.0), len(accesses_in(self.prepared.assignments))
+            value_type, terms.sizes.max(initial=1.0), len(list_accesses(self.prepared.assignments))
         )
 
     def _join_splits(self, tensor: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
@@ -351,7 +358,9 @@ class PhaseRuns(GraphRun):
         variables, splits = assignment.result.variables, self.prepared.graph.splits
         return join_tensor(tensor.entries(), variables, self.prepared.sizes, splits)
 
-    def _result_of(self, contents: WriterContents, assignment: Assignment | None) -> StoredTensor | None:
+    def _assemble_result(
+        self, contents: WriterContents, assignment: Assignment | None
+    ) -> StoredTensor | None:
         """Return what the writers hold as ``assemble`` does; a split tensor has the values of its operand."""
         if contents.values is None and assignment is not None and isinstance(assignment.expression, Split):
             return attach_values(contents, self._tensors[assignment.expression.operand.tensor].values)
@@ -362,5 +371,5 @@ class PhaseRuns(GraphRun):
         return self._build(phase, self.parameters.model_copy(update={"depth": depth}), kernel)
 
 
-def _notes_of(error: Exception) -> str:
+def _list_notes(error: Exception) -> str:
     return "".join(f" ({note})" for note in getattr(error, "__notes__", ()))

@@ -76,23 +76,23 @@ def generate(text: str) -> tuple[SparseTensor, str]:
 
 def ones(shape: tuple[int, ...]) -> SparseTensor:
     """Return a full tensor of ones; without dimensions, the number 1."""
-    return _entries(np.ones(shape, np.int64))
+    return _extract_entries(np.ones(shape, np.int64))
 
 
-def _entries(dense: Dense) -> SparseTensor:
+def _extract_entries(dense: Dense) -> SparseTensor:
     indices = np.nonzero(dense)
     columns = tuple(column.astype(np.int64) for column in indices)
     return SparseTensor(dense.shape, columns, dense[indices].astype(np.float64))
 
 
-def _random(spec: _Random) -> SparseTensor:
+def _draw_random(spec: _Random) -> SparseTensor:
     values, zeros = np.random.RandomState(spec.seed), _as_python_draws(spec.seed)
     dense = np.zeros(parse_sizes(spec.shape), np.int64)
     # each tensor advances both generators, also those that are not returned
     for sparsity in map(float, spec.sparsity.split("/")):
         dense = values.randint(0, MAX_VALUE, size=dense.shape)
         dense = dense * (zeros.random_sample(dense.shape) >= sparsity)
-    return _entries(dense)
+    return _extract_entries(dense)
 
 
 def _as_python_draws(seed: int) -> np.random.RandomState:
@@ -127,16 +127,16 @@ class _Vector:
         """
         if force or self.count < self.nonzeros:
             if coordinate >= VECTOR:
-                raise _overflow()
+                raise _build_overflow_error()
             self.dense[coordinate] = self.draws.randint(0, MAX_RUN_VALUE)
             self.count += 1
 
 
-def _overflow() -> WorkloadError:
+def _build_overflow_error() -> WorkloadError:
     return WorkloadError(f"runs and blocks of so many nonzeros do not fit a vector of {VECTOR}")
 
 
-def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
+def _build_runs(spec: _Pair) -> tuple[_Vector, _Vector]:
     """Return two vectors with alternating runs of ``length`` coordinates, and a shared one after each run.
 
     In addition, the second vector has a value of its own at coordinate 0, and the first has one at the end.
@@ -157,7 +157,7 @@ def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
     return pair
 
 
-def _blocks(spec: _Pair) -> tuple[_Vector, _Vector]:
+def _build_blocks(spec: _Pair) -> tuple[_Vector, _Vector]:
     """Return two vectors with blocks of ``length`` coordinates, shifted by at most half a block.
 
     Half of an odd length is rounded up to the left, and down to the right. Blocks of a vector may
@@ -180,7 +180,7 @@ def _free_start(dense: Dense, length: int, draws: random.Random) -> int:
     # with these bounds, the shifted block of the second vector lies inside the vector as well
     start, lowest, highest = 0, length // 2 + 1, VECTOR - 5 - int(1.5 * length)
     if lowest > highest:
-        raise _overflow()
+        raise _build_overflow_error()
     for _try in range(TRIES):
         start = draws.randint(lowest, highest)
         if not dense[max(0, start - length) : start + 2 * length].any():
@@ -188,11 +188,11 @@ def _free_start(dense: Dense, length: int, draws: random.Random) -> int:
     return start
 
 
-def _vector_of(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) -> SparseTensor:
-    return _entries(make(spec)[int(spec.operand) - 1].dense)
+def _build_vector(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) -> SparseTensor:
+    return _extract_entries(make(spec)[int(spec.operand) - 1].dense)
 
 
-def _tiles(spec: _Tiles) -> SparseTensor:
+def _build_tiles(spec: _Tiles) -> SparseTensor:
     """Return a square matrix of ones in tiles; for operand 2, shifted by a column and transposed.
 
     The dimensions are row of tiles, column of tiles, row in the tile, and column in the tile.
@@ -210,8 +210,8 @@ def _tiles(spec: _Tiles) -> SparseTensor:
 
 _GENERATORS: dict[str, tuple[type[Any], Callable[[Any], SparseTensor]]] = {
     "ones": (_Ones, lambda spec: ones(parse_sizes(spec.shape))),
-    f"{PREFIX}random": (_Random, _random),
-    f"{PREFIX}runs": (_Pair, partial(_vector_of, make=_runs)),
-    f"{PREFIX}tiles": (_Tiles, _tiles),
-    f"{PREFIX}blocks": (_Pair, partial(_vector_of, make=_blocks)),
+    f"{PREFIX}random": (_Random, _draw_random),
+    f"{PREFIX}runs": (_Pair, partial(_build_vector, make=_build_runs)),
+    f"{PREFIX}tiles": (_Tiles, _build_tiles),
+    f"{PREFIX}blocks": (_Pair, partial(_build_vector, make=_build_blocks)),
 }

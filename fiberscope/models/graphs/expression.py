@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.loops import Nest, Nests
-from fiberscope.models.graphs.nests import nests_of
+from fiberscope.models.graphs.nests import derive_nests
 from fiberscope.models.graphs.splits import Splits, join_variables, split_variables
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Split, Sum, accesses
 
@@ -33,7 +33,7 @@ class Assignment:
         return f"{self.result} = {self.expression}"
 
 
-def expressions_of(graph: Graph) -> list[Assignment]:
+def list_expressions(graph: Graph) -> list[Assignment]:
     """Return the assignment of each tensor that the graph writes, in the order of phases.
 
     Split index variables appear undivided.
@@ -41,28 +41,28 @@ def expressions_of(graph: Graph) -> list[Assignment]:
     Raises:
         Unreadable: a block or connection has no expression.
     """
-    nests = nests_of(graph)
+    nests = derive_nests(graph)
     assignments = []
     for phase in graph.phases:
         writers = [node for node in graph.writers if node.phase == phase]
         for tensor in dict.fromkeys(node["tensor"] for node in writers):
             assignments.append(
-                _assignment(graph, nests, [node for node in writers if node["tensor"] == tensor])
+                _derive_assignment(graph, nests, [node for node in writers if node["tensor"] == tensor])
             )
     return (
-        [_undivided_assignment(assignment, graph.splits) for assignment in assignments]
+        [_join_assignment_parts(assignment, graph.splits) for assignment in assignments]
         if graph.splits
         else assignments
     )
 
 
-def accesses_in(assignments: Iterable[Assignment]) -> list[Access]:
+def list_accesses(assignments: Iterable[Assignment]) -> list[Access]:
     """Return the distinct accesses on the right sides of assignments, the last first."""
     all_accesses = [access for assignment in assignments for access in accesses(assignment.expression)]
     return list(dict.fromkeys(reversed(all_accesses)))
 
 
-def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
+def _derive_assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
     """Return the assignment of a tensor from its writers, all of one phase; a split if none writes values."""
     values = [node for node in writers if node.writes_values]
     if not values:
@@ -71,10 +71,10 @@ def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
     stream = tree.stream_into(values[0], "val")
     expression, nest = tree.value(stream), nests[stream.source, stream.output]
     tensor = values[0]["tensor"]
-    return Assignment(Access.plain(tensor, _result_variables(graph, writers, nest)), expression)
+    return Assignment(Access.plain(tensor, _find_result_variables(graph, writers, nest)), expression)
 
 
-def _result_variables(graph: Graph, writers: list[Node], nest: tuple[str, ...]) -> tuple[str, ...]:
+def _find_result_variables(graph: Graph, writers: list[Node], nest: tuple[str, ...]) -> tuple[str, ...]:
     """Return the index variable of each dimension of the result, from its writers or from the nest."""
     writer_variables = {
         int(node["mode"]): node["index"] for node in writers if not node.writes_values and node["index"]
@@ -112,16 +112,16 @@ def _split_of_tensor(graph: Graph, writers: list[Node]) -> Assignment:
     return Assignment(result, Split(access, factor))
 
 
-def _undivided_assignment(assignment: Assignment, splits: Splits) -> Assignment:
+def _join_assignment_parts(assignment: Assignment, splits: Splits) -> Assignment:
     try:
-        result = _undivided(assignment.result, splits)
+        result = _join_parts(assignment.result, splits)
         assert isinstance(result, Access)
-        return Assignment(result, _undivided(assignment.expression, splits))
+        return Assignment(result, _join_parts(assignment.expression, splits))
     except ValueError as error:
         raise Unreadable(f"{assignment}: {error}") from None
 
 
-def _undivided(expression: Expression, splits: Splits) -> Expression:
+def _join_parts(expression: Expression, splits: Splits) -> Expression:
     """Return an expression in undivided index variables; nested sums over parts become one sum.
 
     Raises:
@@ -133,13 +133,13 @@ def _undivided(expression: Expression, splits: Splits) -> Expression:
             raise ValueError(f"{expression} is not {expression.tensor}({','.join(variables)}) in chunks")
         return Access.plain(expression.tensor, variables)
     if isinstance(expression, Call):
-        return expression.map_operands(lambda term: _undivided(term, splits))
+        return expression.map_operands(lambda term: _join_parts(term, splits))
     if isinstance(expression, Sum):
         summed: tuple[str, ...] = ()
         body: Expression = expression
         while isinstance(body, Sum):
             summed, body = (*summed, *body.variables), body.operand
-        return Sum(join_variables(summed, splits), _undivided(body, splits))
+        return Sum(join_variables(summed, splits), _join_parts(body, splits))
     return expression
 
 
@@ -148,7 +148,7 @@ class Tree:
 
     Args:
         graph: a checked graph.
-        nests: loop nests of its streams, from ``nests_of``.
+        nests: loop nests of its streams, from ``derive_nests``.
     """
 
     def __init__(self, graph: Graph, nests: Nests) -> None:
@@ -163,9 +163,9 @@ class Tree:
         source = self._graph.nodes[stream.source]
         return source.primitive.value(self, source)
 
-    def values_into(self, node: Node) -> list[Expression]:
+    def derive_values_into(self, node: Node) -> list[Expression]:
         """Return the expressions of the value streams into a block, in the order of ports."""
-        streams = (stream for stream in self._graph.streams_into(node) if stream.kind == "val")
+        streams = (stream for stream in self._graph.list_streams_into(node) if stream.kind == "val")
         # a block has at most two inputs of values, so the order of the names is that of the numbers
         return [self.value(stream) for stream in sorted(streams, key=lambda stream: stream.input)]
 
@@ -188,7 +188,7 @@ class Tree:
         Raises:
             Unreadable: the number of scanners differs from the number of dimensions.
         """
-        path = self._path(node)
+        path = self._list_path(node)
         tensor_format = self._graph.formats.get(node["tensor"])
         order = tensor_format.order if tensor_format is not None else tuple(range(len(path)))
         if len(path) != len(order):
@@ -196,7 +196,7 @@ class Tree:
         variables = {dimension: path[level] for level, dimension in enumerate(order)}
         return Access.plain(node["tensor"], tuple(variables[dimension] for dimension in range(len(path))))
 
-    def _path(self, node: Node) -> list[str]:
+    def _list_path(self, node: Node) -> list[str]:
         """Return the index variables of the scanners between a root and an array, outermost first."""
         variables: list[str] = []
         stream = self._graph.stream_into(node, "ref")

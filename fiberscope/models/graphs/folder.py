@@ -36,18 +36,18 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
     Raises:
         WorkloadError: a file is missing, unreadable or inconsistent.
     """
-    files = _files(path)
+    files = _find_files(path)
     if ("val", 0) not in files:
         raise WorkloadError("there is no file of values", location=str(path), fix="name it vals")
     shape = None
     if ("shape", 0) in files:
-        shape = as_shape(_numbers(files["shape", 0]), str(files["shape", 0])) if format.order else ()
+        shape = as_shape(_read_numbers(files["shape", 0]), str(files["shape", 0])) if format.order else ()
     if shape is not None and len(shape) != len(format.order):
         message = f"the shape has {len(shape)} sizes, and the graph reads {len(format.order)} dimensions"
         raise WorkloadError(message, location=str(files["shape", 0]))
-    sizes = list(shape) if shape is not None else _sizes(files, format, path)
-    levels = _levels(files, format, sizes, path)
-    values = _numbers(files["val", 0])
+    sizes = list(shape) if shape is not None else _derive_sizes(files, format, path)
+    levels = _read_levels(files, format, sizes, path)
+    values = _read_numbers(files["val", 0])
     try:
         tensor = assemble_tensor(sizes, _format(levels, format), levels, values)
     except ValueError as error:
@@ -57,7 +57,7 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
     return tensor, shape is not None
 
 
-def _files(path: Path) -> dict[tuple[str, int], Path]:
+def _find_files(path: Path) -> dict[tuple[str, int], Path]:
     """Return the files of a folder by kind and level; the files of values and of the shape have level 0."""
     files = {}
     for file in sorted(path.rglob("*")):
@@ -72,7 +72,7 @@ def _files(path: Path) -> dict[tuple[str, int], Path]:
     return files
 
 
-def _sizes(files: dict[tuple[str, int], Path], format: Format, path: Path) -> list[int]:
+def _derive_sizes(files: dict[tuple[str, int], Path], format: Format, path: Path) -> list[int]:
     """Return the sizes of the dimensions, as far as the coordinates determine them: 1 without coordinates.
 
     Raises:
@@ -84,12 +84,12 @@ def _sizes(files: dict[tuple[str, int], Path], format: Format, path: Path) -> li
             raise WorkloadError(
                 f"level {level} has no crd file", location=str(path), fix="say its size in shape"
             )
-        coordinates = _integers(files["crd", level])
+        coordinates = _read_integers(files["crd", level])
         sizes[dimension] = int(coordinates.max()) + 1 if len(coordinates) else 1
     return sizes
 
 
-def _levels(
+def _read_levels(
     files: dict[tuple[str, int], Path], format: Format, sizes: Sequence[int], path: Path
 ) -> list[Level]:
     """Return the levels of a tensor from its files; a level without files is dense."""
@@ -101,7 +101,9 @@ def _levels(
             raise WorkloadError(f"level {number} has a {kinds[0]} file alone", location=str(path))
         level: Level = DenseLevel(int(sizes[dimension]), count)
         if kinds:
-            level = CompressedLevel(_integers(files["seg", number]), _integers(files["crd", number]))
+            level = CompressedLevel(
+                _read_integers(files["seg", number]), _read_integers(files["crd", number])
+            )
         levels.append(level)
         count = level.children
     return levels
@@ -123,13 +125,13 @@ def _check(tensor: StoredTensor, path: Path) -> None:
             fault = f"seg must rise from 0 to {len(level.coordinates)}, the number of coordinates"
         elif len(level.coordinates) and not 0 <= level.coordinates.min() <= level.coordinates.max() < size:
             fault = f"coordinates must lie from 0 to {size - 1}"
-        elif not _increase(level):
+        elif not _has_increasing_coordinates(level):
             fault = "coordinates must increase within a fiber"
         if fault:
             raise WorkloadError(f"level {number}: {fault}", location=str(path))
 
 
-def _increase(level: CompressedLevel) -> bool:
+def _has_increasing_coordinates(level: CompressedLevel) -> bool:
     """Return whether the coordinates increase within each fiber."""
     # step n leads from element n to element n + 1
     steps = np.diff(level.coordinates) > 0
@@ -138,11 +140,11 @@ def _increase(level: CompressedLevel) -> bool:
     return bool(steps.all())
 
 
-def _integers(file: Path) -> Integers:
-    return as_integers(_numbers(file), "segments and coordinates", str(file))
+def _read_integers(file: Path) -> Integers:
+    return as_integers(_read_numbers(file), "segments and coordinates", str(file))
 
 
-def _numbers(file: Path) -> Values:
+def _read_numbers(file: Path) -> Values:
     try:
         # Python's numbers have underscores, which no program writes
         fields = re.sub(r"[\[\],;]", " ", file.read_text(encoding="utf-8").replace("_", "?")).split()

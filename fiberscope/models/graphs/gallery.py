@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fiberscope.models.graphs.compiler.compile import CompiledExpression, compile_expression
 from fiberscope.models.graphs.compiler.kernels import KERNELS, Kernel
-from fiberscope.models.graphs.draw import svg_text
+from fiberscope.models.graphs.draw import format_svg
 from fiberscope.models.graphs.execution import run
 from fiberscope.models.graphs.random_tensors import generate_operands
 from fiberscope.results.report.document import Report
@@ -73,16 +73,16 @@ def write_gallery(folder: Path) -> list[Path]:
     make_folder(folder / IMAGES)
     pictures = {folder / IMAGES / f"{item.kernel.file}.svg": item for item in entries}
     for path, kernel in pictures.items():
-        write_text(path, svg_text(kernel.compiled.graph, kernel.kernel.name))
-    write_text(page, "\n".join([OPENING, *_table(entries), *map(_section, entries)]))
+        write_text(path, format_svg(kernel.compiled.graph, kernel.kernel.name))
+    write_text(page, "\n".join([OPENING, *_format_table(entries), *map(_format_section, entries)]))
     return [page, *pictures]
 
 
-def _table(entries: list[GalleryEntry]) -> list[str]:
+def _format_table(entries: list[GalleryEntry]) -> list[str]:
     rows = [HEAD, ("---",) * len(HEAD), *(item.row for item in entries)]
     return [f"| {' | '.join(row)} |" for row in rows]
 
 
-def _section(item: GalleryEntry) -> str:
+def _format_section(item: GalleryEntry) -> str:
     nest, name = item.compiled.notations[0], item.kernel.name
     return f"\n## {name}\n\n```text\n{nest}\n```\n\n![The graph of {name}]({IMAGES}/{item.kernel.file}.svg)\n"

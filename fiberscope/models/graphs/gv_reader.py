@@ -17,7 +17,7 @@ from fiberscope.models.graphs.dot import DEFAULTS, Digraph, EdgeStatement, NodeS
 from fiberscope.models.graphs.edges import Edge
 from fiberscope.models.graphs.faults import Faults
 from fiberscope.models.graphs.formats import Format, format_of
-from fiberscope.models.graphs.nests import nests_of
+from fiberscope.models.graphs.nests import derive_nests
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.ports import PortFinder
 from fiberscope.models.graphs.primitives import PRIMITIVES
@@ -51,13 +51,13 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
         InputError: the text has faults. A fault of a node or an edge has line and column.
     """
     digraph, faults = parse(text, file), Faults()
-    settings = _counted_phases(digraph, file, faults), _splits(digraph, file, faults)
-    graph = Graph(_formats(digraph, file, faults), *settings)
+    settings = _parse_counted_phases(digraph, file, faults), _parse_splits(digraph, file, faults)
+    graph = Graph(_parse_formats(digraph, file, faults), *settings)
     broadcasts = _add_nodes(graph, digraph, faults)
     # nodes with a fault count as declared too, so that their edges add no further faults
     declared = {statement.name for statement in digraph.nodes}
     edges = _merge_broadcasts(digraph, broadcasts, faults)
-    complete = [edge for edge in edges if _joins_nodes(edge, declared, faults)]
+    complete = [edge for edge in edges if _has_declared_ends(edge, declared, faults)]
     faults.raise_any()
     # the blocks at both ends determine the ports, so all nodes must be right by now
     _add_streams(graph, complete, faults)
@@ -85,7 +85,7 @@ def _feed_signals_coordinates(graph: Graph) -> None:
 def _replace_by_vector_reducers(graph: Graph) -> None:
     """Replace accumulators of one coordinate without outer coordinates by vector reducers."""
     for node in graph.nodes.values():
-        streams = [*graph.streams_into(node), *graph.streams_from(node)]
+        streams = [*graph.list_streams_into(node), *graph.list_streams_from(node)]
         outer = any("crd_outer" in (stream.input, stream.output) for stream in streams)
         if node.primitive.type_without_outer and node["order"] == "1" and not outer:
             graph.notes.append(f"{node} has no outer coordinates: it adds up the fibers of each list")
@@ -111,7 +111,7 @@ def _remove_reducers(graph: Graph) -> None:
     reducer, the output of the reducer has too few values.
     """
     for node in [node for node in graph.nodes.values() if node.primitive.reduces]:
-        inputs, outputs = list(graph.streams_into(node)), list(graph.streams_from(node))
+        inputs, outputs = list(graph.list_streams_into(node)), list(graph.list_streams_from(node))
         sums = [graph.nodes[stream.target].primitive.subsumes_reducer for stream in outputs]
         if outputs and all(sums) and len(inputs) == 1 and _is_redundant(graph, inputs[0], outputs[0]):
             for stream in outputs:
@@ -130,12 +130,12 @@ def _is_redundant(graph: Graph, reducer_input: Stream, reducer_output: Stream) -
     if coordinates is None:
         return True
     # computed for each reducer, as the graph changes between them
-    nests = nests_of(graph)
+    nests = derive_nests(graph)
     depths = [len(nests.get((stream.source, stream.output), ())) for stream in (coordinates, reducer_input)]
     return depths[0] == depths[1]
 
 
-def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:
+def _parse_formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:
     """Return the formats in the graph's comment, ``X=ss01,B=ss01``; report entries that are no formats."""
     formats = {}
     for entry in filter(None, digraph.settings.get("comment", "").split(",")):
@@ -148,7 +148,7 @@ def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:
     return formats
 
 
-def _counted_phases(digraph: Digraph, file: str, faults: Faults) -> tuple[int, ...]:
+def _parse_counted_phases(digraph: Digraph, file: str, faults: Faults) -> tuple[int, ...]:
     text = digraph.settings.get("counted", "")
     if text and not re.fullmatch(r"[0-9]{1,18}(,[0-9]{1,18})*", text):
         faults.add(None, f"{file}: counted={text!r} should be phases whose cycles count, as in counted=2")
@@ -156,7 +156,7 @@ def _counted_phases(digraph: Digraph, file: str, faults: Faults) -> tuple[int, .
     return tuple(map(int, filter(None, text.split(","))))
 
 
-def _splits(digraph: Digraph, file: str, faults: Faults) -> dict[str, int]:
+def _parse_splits(digraph: Digraph, file: str, faults: Faults) -> dict[str, int]:
     text = digraph.settings.get("split", "")
     if text and not re.fullmatch(r"\w+:[1-9]\d{0,9}(,\w+:[1-9]\d{0,9})*", text):
         faults.add(None, f"{file}: split={text!r} should be variables and their chunks, as in split=i:4,k:8")
@@ -192,7 +192,7 @@ def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
         faults.add(statement.location, f"node {statement.name} has no type {type or 'at all'}; {advice}")
         return
     # public files repeat the attributes in the comment; the attributes themselves take precedence
-    pairs = {**_comment_pairs(statement.attributes.get("comment", "")), **statement.attributes}
+    pairs = {**_parse_comment(statement.attributes.get("comment", "")), **statement.attributes}
     attributes = {key: value for key, value in pairs.items() if key not in DERIVED}
     node = Node(statement.name, type, attributes, statement.location)
     graph.nodes[node.name] = node
@@ -205,12 +205,12 @@ def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
 def _type_of(statement: NodeStatement) -> str:
     """Return the type of a node from its attributes or its comment; an invisible point is a broadcast."""
     attributes = statement.attributes
-    kind = attributes.get("type") or _comment_pairs(attributes.get("comment", "")).get("type", "")
+    kind = attributes.get("type") or _parse_comment(attributes.get("comment", "")).get("type", "")
     invisible = attributes.get("shape") == "point" or attributes.get("style") == "invis"
     return kind or (BROADCAST if invisible or attributes.get("comment") == BROADCAST else "")
 
 
-def _comment_pairs(comment: str) -> dict[str, str]:
+def _parse_comment(comment: str) -> dict[str, str]:
     """Return the attributes in a node's comment, ``k=v,k=v``."""
     return dict(re.findall(r"(\w+)=([^,\"]*)", comment))
 
@@ -225,13 +225,13 @@ def _merge_broadcasts(digraph: Digraph, broadcasts: set[str], faults: Faults) ->
     for statement in digraph.edges:
         if statement.target in broadcasts:
             continue
-        first = _first_edge(statement, inputs, broadcasts, faults)
+        first = _find_first_edge(statement, inputs, broadcasts, faults)
         if first is not None:
-            edges.append(_edge(first, statement))
+            edges.append(_build_edge(first, statement))
     return edges
 
 
-def _first_edge(
+def _find_first_edge(
     statement: EdgeStatement, inputs: Mapping[str, EdgeStatement], broadcasts: set[str], faults: Faults
 ) -> EdgeStatement | None:
     """Return the edge from the block that feeds a chain of broadcasts; None, with a fault, without a block.
@@ -250,10 +250,10 @@ def _first_edge(
     return statement
 
 
-def _edge(first: EdgeStatement, last: EdgeStatement) -> Edge:
+def _build_edge(first: EdgeStatement, last: EdgeStatement) -> Edge:
     """Return the edge of a path through broadcasts, from its first and its last statement."""
     attributes = {**first.attributes, **last.attributes}
-    kind = first.attributes.get("type") or last.attributes.get("type") or _kind_from_label(attributes)
+    kind = first.attributes.get("type") or last.attributes.get("type") or _find_kind_in_label(attributes)
     return Edge(
         first.source,
         last.target,
@@ -265,12 +265,12 @@ def _edge(first: EdgeStatement, last: EdgeStatement) -> Edge:
     )
 
 
-def _kind_from_label(attributes: Mapping[str, str]) -> str:
+def _find_kind_in_label(attributes: Mapping[str, str]) -> str:
     """Return the kind of a stream without a type, from its label (``crd_in-B``)."""
     return re.split(r"[_\-\s]", attributes.get("label", ""))[0]
 
 
-def _joins_nodes(edge: Edge, declared: set[str], faults: Faults) -> bool:
+def _has_declared_ends(edge: Edge, declared: set[str], faults: Faults) -> bool:
     """Return whether an edge joins declared nodes by a known kind of stream; report it otherwise."""
     edge_text = f"edge {edge.source} -> {edge.target}"
     missing = [name for name in (edge.source, edge.target) if name not in declared]

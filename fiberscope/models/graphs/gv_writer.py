@@ -42,12 +42,12 @@ def gv_text(graph: Graph) -> str:
         lines.append(
             f'    split="{",".join(f"{variable}:{chunk}" for variable, chunk in graph.splits.items())}"'
         )
-    lines += [f"    {_node(node)}" for node in graph.nodes.values()]
-    lines += [f"    {line}" for line in _edges(graph)]
+    lines += [f"    {_format_node(node)}" for node in graph.nodes.values()]
+    lines += [f"    {line}" for line in _iterate_edge_lines(graph)]
     return "\n".join([*lines, "}", ""])
 
 
-def _node(node: Node) -> str:
+def _format_node(node: Node) -> str:
     # public files list the attributes in the comment too
     file_attributes = {"type": node.type, **node.attributes}
     attributes = {
@@ -57,7 +57,7 @@ def _node(node: Node) -> str:
         "shape": "box",
         "style": "filled",
     }
-    return f"{_word(node.name)} [{_attributes({**attributes, **file_attributes})}]"
+    return f"{_escape_name(node.name)} [{_format_attributes({**attributes, **file_attributes})}]"
 
 
 def _label(node: Node) -> str:
@@ -68,38 +68,38 @@ def _label(node: Node) -> str:
     return re.sub(r"\{(\w+)\}", lambda match: node[match[1]], label).strip()
 
 
-def _attributes(attributes: dict[str, str]) -> str:
-    return " ".join(f"{key}={_quoted(value)}" for key, value in attributes.items())
+def _format_attributes(attributes: dict[str, str]) -> str:
+    return " ".join(f"{key}={_quote(value)}" for key, value in attributes.items())
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
-def _word(name: str) -> str:
-    return name if name.isalnum() else _quoted(name)
+def _escape_name(name: str) -> str:
+    return name if name.isalnum() else _quote(name)
 
 
-def _edges(graph: Graph) -> Iterator[str]:
+def _iterate_edge_lines(graph: Graph) -> Iterator[str]:
     """Yield the lines of the streams; a line names its ports if type and comment do not determine them."""
-    for stream, edge in zip(graph.streams, _readable_edges(graph), strict=True):
+    for stream, edge in zip(graph.streams, _list_readable_edges(graph), strict=True):
         comment = {"comment": edge.target_comment} if edge.target_comment else {}
         label = f"{stream.kind}_{edge.target_comment}" if edge.target_comment else stream.kind
         style = {"style": STYLES[stream.kind]} if stream.kind in STYLES else {}
         ports = edge.attributes
         attributes = {"label": label, **style, "type": stream.kind, **comment, **ports, **stream.attributes}
-        yield f"{_word(edge.source)} -> {_word(edge.target)} [{_attributes(attributes)}]"
+        yield f"{_escape_name(edge.source)} -> {_escape_name(edge.target)} [{_format_attributes(attributes)}]"
 
 
-def _readable_edges(graph: Graph) -> list[Edge]:
+def _list_readable_edges(graph: Graph) -> list[Edge]:
     """Return the edges of the streams; ``attributes`` has the ports of those that the reader cannot infer.
 
     A joiner has all of its edges with ports, or none. The reader infers operands from edges without ports, so
     ports at one joiner may take from the next joiner what its edges are inferred from. The reader's own rules
     are therefore applied until they find every port.
     """
-    edges = [_edge(graph, stream) for stream in graph.streams]
+    edges = [_build_edge(graph, stream) for stream in graph.streams]
     # blocks whose edges all name their ports
     explicit = {name for name, node in graph.nodes.items() if not node.primitive.infers_ports}
     wrong: set[int] = set()
@@ -129,17 +129,17 @@ def _finds_ports(finder: PortFinder, edge: Edge, stream: Stream) -> bool:
         return False
 
 
-def _edge(graph: Graph, stream: Stream) -> Edge:
-    comment = _comment(graph, stream)
+def _build_edge(graph: Graph, stream: Stream) -> Edge:
+    comment = _format_comment(graph, stream)
     return Edge(stream.source, stream.target, stream.kind, comment, comment, {}, None)
 
 
-def _comment(graph: Graph, stream: Stream) -> str:
+def _format_comment(graph: Graph, stream: Stream) -> str:
     """Return the comment of a stream in the notation of public files."""
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
     if stream.input == "skip":
         return f"skip-{target['tensor']}"
     if target.primitive.has_operand_pairs:
-        return f"in-{graph.tensor_at(stream)}"
+        return f"in-{graph.find_tensor_at(stream)}"
     comment = source.primitive.outgoing_comment(graph, source, stream)
     return comment or target.primitive.incoming_comment(graph, target, stream)

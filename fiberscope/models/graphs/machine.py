@@ -25,7 +25,7 @@ from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.result import WriterContents
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.models.graphs.splits import split_variables
-from fiberscope.models.graphs.storage import StoredTensor, round_values, stops_below
+from fiberscope.models.graphs.storage import StoredTensor, iterate_stops_below, round_values
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.workloads.canonical import Integers
 
@@ -86,10 +86,10 @@ class GraphMachine:
         }
         for block in self.blocks.values():
             block.value_type = parameters.value_type
-        self._loop = self._scratchpad(parameters)
+        self._loop = self._build_scratchpad(parameters)
         self._tiles = self._tile_memories(parameters, context.tensors)
         self._producers = {
-            node.name: self._loop.output_block(node, block) if self._loop else block
+            node.name: self._loop.find_output_block(node, block) if self._loop else block
             for node, block in zip(self.nodes, self.blocks.values(), strict=True)
         }
         self._consumers: dict[tuple[str, str], int] = {}  # consumers of each output so far, each with a port
@@ -108,7 +108,7 @@ class GraphMachine:
         if self._tiles and parameters.tiles.restart:
             self._tiles.restart_blocks(self.blocks)  # after ``build``, which adds the output streams
 
-    def _scratchpad(self, parameters: GraphParameters) -> ScratchpadLoop | None:
+    def _build_scratchpad(self, parameters: GraphParameters) -> ScratchpadLoop | None:
         """Return the scratchpad of the graph; None without a scratchpad."""
         scratchpad = parameters.scratchpad
         if not scratchpad.latency:
@@ -134,13 +134,13 @@ class GraphMachine:
         if node.root or (node.starts_at_root and not has_reference):
             block = self.blocks[node.name]
             root = self.kernel.add(Root(f"{block.name}.root"))
-            reader, port = self._entry(node, "in_ref")
+            reader, port = self._find_entry(node, "in_ref")
             self.kernel.connect(root, "out_ref[0]", reader, port, capacity=self._capacity)
 
-    def _entry(self, node: Node, port: str) -> tuple[Component, str]:
+    def _find_entry(self, node: Node, port: str) -> tuple[Component, str]:
         """Return the component and port that receive a stream: the block, or its fetch unit."""
         block = self.blocks[node.name]
-        fetch = self._loop.input_fetch(node, block) if self._loop and port == "in_ref" else None
+        fetch = self._loop.add_input_fetch(node, block) if self._loop and port == "in_ref" else None
         if fetch is None:
             return block, port
         self.kernel.connect(fetch, "out_ref[0]", block, port, capacity=self._capacity)
@@ -149,13 +149,13 @@ class GraphMachine:
     def _connect(self, stream: Stream) -> Channel:
         """Add the channel of a stream and return it; before an accumulator, add a block that drops stops."""
         source, target = self.graph.nodes[stream.source], self.graph.nodes[stream.target]
-        block, port = self._entry(target, target.primitive.input_port(target, stream.input))
-        if self._tiles and self._tiles.holds(stream):
+        block, port = self._find_entry(target, target.primitive.input_port(target, stream.input))
+        if self._tiles and self._tiles.holds_back_stream(stream):
             return self._connect_tiles(source, stream, block, port)
-        output = self._next_output(source, stream.output)
+        output = self._take_next_output(source, stream.output)
         for writer in self._loop.writers(target, self.blocks[target.name]) if self._loop else ():
             # the units that write to the scratchpad see the stream in parallel with the writer block
-            tap = self._next_output(source, stream.output)
+            tap = self._take_next_output(source, stream.output)
             self._join(source, tap, writer, "in_stream")
         if not target.primitive.accumulates:
             return self._join(source, output, block, port)
@@ -172,8 +172,8 @@ class GraphMachine:
         # the consumers of an output share one memory, as they name the same tiles
         if memory is None:
             memory = self.kernel.add(self._tiles.build(stream))
-            self._join(source, self._next_output(source, stream.output), memory, "in_ref")
-        output, capacity = self._tiles.next_output(stream), memory.OUTPUT_CAPACITY
+            self._join(source, self._take_next_output(source, stream.output), memory, "in_ref")
+        output, capacity = self._tiles.take_next_output(stream), memory.OUTPUT_CAPACITY
         return self.kernel.connect(memory, output, reader, port, capacity=capacity)
 
     def _join(self, source: Node, output: str, reader: Component, port: str) -> Channel:
@@ -195,10 +195,10 @@ class GraphMachine:
             port: input port of the consumer.
         """
         self.kernel.connect(
-            self._producers[node.name], self._next_output(node, output), listener, port, capacity=None
+            self._producers[node.name], self._take_next_output(node, output), listener, port, capacity=None
         )
 
-    def _next_output(self, source: Node, output: str) -> str:
+    def _take_next_output(self, source: Node, output: str) -> str:
         """Return the port for the next consumer of an output."""
         port = source.primitive.output_port(source, output)
         number = self._consumers.get((source.name, port), 0)
@@ -233,12 +233,12 @@ class GraphMachine:
         return self._tiles.traffic() if self._tiles else {}
 
     def tile_costs(self, seconds: float, prefix: str) -> list[RunCosts]:
-        """Return the energy and area of each memory of tiles, after a run; see ``costs_of_run``."""
+        """Return the energy and area of each memory of tiles, after a run; see ``price_memories``."""
         if self._tiles is None:
             return []
-        from fiberscope.models.graphs.tile_costs import costs_of_run  # noqa: PLC0415  (needed for tiles only)
+        from fiberscope.models.graphs.tile_costs import price_memories  # noqa: PLC0415  (needed for tiles only)
 
-        return costs_of_run(self._tiles, self.blocks, seconds, prefix)
+        return price_memories(self._tiles, self.blocks, seconds, prefix)
 
     def memory(self) -> MemoryUse | None:
         """Return None: a report of a graph has no statistics of DRAM, also not with a scratchpad."""
@@ -268,10 +268,11 @@ class GraphMachine:
         writers = [node for node in self.graph.writers if node.phase == self.phase]
         tensors = dict.fromkeys(node["tensor"] for node in writers)
         return {
-            name: self._writer_contents(name, [n for n in writers if n["tensor"] == name]) for name in tensors
+            name: self._collect_writer_contents(name, [n for n in writers if n["tensor"] == name])
+            for name in tensors
         }
 
-    def _writer_contents(self, tensor: str, writers: list[Node]) -> WriterContents:
+    def _collect_writer_contents(self, tensor: str, writers: list[Node]) -> WriterContents:
         """Return the contents of the writers of a tensor; a dimension without a writer has a dense level."""
         by_mode = {int(node["mode"]): node for node in writers if not node.writes_values}
         format = self.graph.format_of(tensor, by_mode.values())
@@ -290,7 +291,7 @@ class GraphMachine:
         if node is None or not isinstance(node.level, WrittenFormat):
             return DenseLevel(size, above[-1].children if above else 1)
         block = self.blocks[node.name]
-        return node.level.read_writer(block, segments_of(block, above), size)
+        return node.level.read_writer(block, extract_segments(block, above), size)
 
     def _shape(self, tensor: str, writer_variables: Sequence[str]) -> tuple[int, ...]:
         """Return the sizes of the stored dimensions of a result.
@@ -317,7 +318,7 @@ class GraphMachine:
         return tuple(self.sizes[variable] for variable in writer_variables)
 
 
-def segments_of(block: StreamBlock, outer_levels: Sequence[Level]) -> Integers:
+def extract_segments(block: StreamBlock, outer_levels: Sequence[Level]) -> Integers:
     """Return the segments of a written level; the levels above determine which stop tokens end fibers.
 
     If the numbers of stops and fibers differ, a dropper has removed coordinates above. The level then has no
@@ -327,7 +328,7 @@ def segments_of(block: StreamBlock, outer_levels: Sequence[Level]) -> Integers:
         block: the writer, after the run.
         outer_levels: the written levels above, outermost first.
     """
-    stops, fibers = np.array(block.stopped_at, np.int64), stops_below(outer_levels)  # type: ignore[attr-defined]
+    stops, fibers = np.array(block.stopped_at, np.int64), iterate_stops_below(outer_levels)  # type: ignore[attr-defined]
     # with Q16 the writer forgets empty fibers, and its segments are the result to reproduce
     if block.quirks & Q16 or len(stops) != len(fibers):
         return np.array(block.segments, np.int64)  # type: ignore[attr-defined]

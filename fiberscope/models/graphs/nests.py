@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
 
 
-def nests_of(graph: Graph, faults: Faults | None = None) -> Nests:
+def derive_nests(graph: Graph, faults: Faults | None = None) -> Nests:
     """Return the nests of all streams that a root reaches, by node and output.
 
     Args:
@@ -34,13 +34,13 @@ class _Walk:
         self._graph, self._faults = graph, faults
         self.nests: dict[tuple[str, str], Nest] = {}
         for node in topological_order(graph, faults):
-            inputs = self._inputs(node)
+            inputs = self._list_inputs(node)
             if all(nest is not None for nest in inputs.values()):
                 self._visit(node, {port: nest for port, nest in inputs.items() if nest is not None})
 
-    def _inputs(self, node: Node) -> dict[str, Nest | None]:
+    def _list_inputs(self, node: Node) -> dict[str, Nest | None]:
         # a skip stream goes backwards, from an intersecter to a scanner, and does not determine the loops
-        inputs = {s.input: self._nest(s) for s in self._graph.streams_into(node) if s.input != "skip"}
+        inputs = {s.input: self._nest(s) for s in self._graph.list_streams_into(node) if s.input != "skip"}
         # without a stream, a block is fed by a root or never reached
         return inputs or ({"ref": ()} if node.starts_at_root else {"ref": None})
 
@@ -84,7 +84,7 @@ def accumulated_variables(node: Node) -> Nest:
     return tuple(node[f"in{number}"] for number in numbers)
 
 
-def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
+def drops_empty_fibers(graph: Graph, nests: Nests, node: Node) -> bool:
     """Return whether a reducer drops the sums of empty fibers.
 
     A reducer that reads the coordinates of its fibers keeps them. For another reducer, the attribute
@@ -102,7 +102,7 @@ def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
         return node["empty"] == "drop"
 
     def nest_into(target: Node, input: str) -> Nest:
-        stream = next(stream for stream in graph.streams_into(target) if stream.input == input)
+        stream = next(stream for stream in graph.list_streams_into(target) if stream.input == input)
         return nests[stream.source, stream.output]
 
     nest = nest_into(node, "val")

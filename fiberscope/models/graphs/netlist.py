@@ -18,7 +18,7 @@ from fiberscope.models.graphs.formats import Format, format_of
 from fiberscope.models.graphs.levels import BY_NAME
 from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.primitives import PRIMITIVES
-from fiberscope.models.graphs.primitives.primitive import COMMON, CRD, REF, Port, Primitive, bare_port
+from fiberscope.models.graphs.primitives.primitive import COMMON, CRD, REF, Port, Primitive, strip_port_number
 from fiberscope.workloads.errors import nearest
 
 
@@ -170,7 +170,7 @@ class Graph:
             raise InputError(f"node {name}: there is no type {type}; {nearest(type, PRIMITIVES)}")
         if name in self.nodes:
             raise InputError(f"node {name}: another node has this name")
-        node = Node(name, type, {key: _text(value) for key, value in attributes.items()})
+        node = Node(name, type, {key: _format_value(value) for key, value in attributes.items()})
         self.nodes[name] = node
         return node
 
@@ -189,14 +189,14 @@ class Graph:
         """
         port = source.output(output)
         if port is None:
-            raise InputError(_no_port(source, "output", output))
+            raise InputError(_build_port_error(source, "output", output))
         if target.input(input) is None:
-            raise InputError(_no_port(target, "input", input))
-        stream = Stream(source.name, output, target.name, input, self.kind_at(source, output))
+            raise InputError(_build_port_error(target, "input", input))
+        stream = Stream(source.name, output, target.name, input, self.find_kind_at(source, output))
         self.streams.append(stream)
         return stream
 
-    def kind_at(self, node: Node, output: str) -> str:
+    def find_kind_at(self, node: Node, output: str) -> str:
         """Return the kind of the streams of an output.
 
         An output without a kind of its own, such as that of a dropper, has the kind of an input. The streams
@@ -206,24 +206,26 @@ class Graph:
         assert port is not None
         kind = node.primitive.output_kind(output, node.attributes)
         if kind is None and len(port.kinds) > 1:  # the output passes its input on
-            forwards_all = bare_port(output) in ("out", "out[]")
-            inputs = (stream for stream in self.streams_into(node) if stream.input == output or forwards_all)
+            forwards_all = strip_port_number(output) in ("out", "out[]")
+            inputs = (
+                stream for stream in self.list_streams_into(node) if stream.input == output or forwards_all
+            )
             kind = next((stream.kind for stream in inputs if stream.input != "ref"), None)
         return kind or port.kinds[0]
 
-    def streams_into(self, node: Node) -> Iterator[Stream]:
+    def list_streams_into(self, node: Node) -> Iterator[Stream]:
         """Return the streams that end at a block."""
         return (stream for stream in self.streams if stream.target == node.name)
 
-    def streams_from(self, node: Node) -> Iterator[Stream]:
+    def list_streams_from(self, node: Node) -> Iterator[Stream]:
         """Return the streams that begin at a block."""
         return (stream for stream in self.streams if stream.source == node.name)
 
     def stream_into(self, node: Node, input: str) -> Stream | None:
         """Return the stream into an input; None if no stream enters it."""
-        return next((stream for stream in self.streams_into(node) if stream.input == input), None)
+        return next((stream for stream in self.list_streams_into(node) if stream.input == input), None)
 
-    def tensor_at(self, stream: Stream) -> str:
+    def find_tensor_at(self, stream: Stream) -> str:
         """Return the tensor to which a stream of references, or of coordinates beside references, belongs.
 
         Empty for a stream that belongs to no single tensor.
@@ -236,14 +238,16 @@ class Graph:
             references = self.stream_into(source, stream.output)
         else:
             references = self.stream_into(self.nodes[stream.target], stream.input.replace(CRD, REF))
-        return self.tensor_at(references) if references else ""
+        return self.find_tensor_at(references) if references else ""
 
     def arity(self, node: Node) -> int:
         """Return the number of ports in a block's arrays: ``ways``, or as many as connected inputs need."""
         if node["ways"]:
             return int(node["ways"])
         # the number n of an input ``name[n]``
-        numbers = [int(s.input[:-1].partition("[")[2]) for s in self.streams_into(node) if "[" in s.input]
+        numbers = [
+            int(s.input[:-1].partition("[")[2]) for s in self.list_streams_into(node) if "[" in s.input
+        ]
         return 1 + max(numbers, default=-1)
 
     def format_of(self, tensor: str, levels: Iterable[Node]) -> Format:
@@ -275,11 +279,11 @@ class Graph:
         return [node for node in self.nodes.values() if node.primitive.writes]
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _no_port(node: Node, direction: str, port: str) -> str:
+def _build_port_error(node: Node, direction: str, port: str) -> str:
     ports = node.primitive.inputs if direction == "input" else node.primitive.outputs
     names = ", ".join(port.name.replace("[]", "[0]") for port in ports) or "none"
     return f"{node} has no {direction} {port}; it has {names}"

@@ -13,12 +13,12 @@ import numpy as np
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import experiment_tensors
 from fiberscope.models.graphs.cut_tensors import split_tensor
-from fiberscope.models.graphs.expression import Assignment, accesses_in, expressions_of
+from fiberscope.models.graphs.expression import Assignment, list_accesses, list_expressions
 from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.graphs.splits import part_names, part_sizes
+from fiberscope.models.graphs.splits import count_parts, name_parts
 from fiberscope.models.graphs.storage import StoredTensor, scalar, store
 from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.named_tensor import NamedTensor, generate_tensor
@@ -90,21 +90,21 @@ def load_operands(
     for name, format in formats_of_operands(graph, operands).items():
         if not _is_ones(operands[name]):
             loaded[name] = _open_operand(name, operands[name], format, exact, progress)
-    variables = _variables(graph)
+    variables = _list_variables(graph)
     loaded = {
         name: _transpose_if_needed(name, operand, loaded, variables) for name, operand in loaded.items()
     }
-    sizes = _common_sizes(loaded, variables)
+    sizes = _determine_common_sizes(loaded, variables)
     # ``ones`` takes its shape from the other operands, so it comes after their sizes
     for name, operand in operands.items():
         if _is_ones(operand):
             shape = _shape_of_ones(name, variables, sizes)
             loaded[name] = generate_tensor(ONES, experiment_tensors.ones(shape))
     stored = {name: _store(graph, name, loaded[name], variables, sizes) for name in operands}
-    return {name: _with_dense_note(name, operand) for name, operand in stored.items()}
+    return {name: _add_dense_note(name, operand) for name, operand in stored.items()}
 
 
-def _with_dense_note(name: str, operand: Operand) -> Operand:
+def _add_dense_note(name: str, operand: Operand) -> Operand:
     """Return the operand, with a note if less than a tenth of its densely stored values is nonzero."""
     tensor = operand.stored
     nonzeros, values = int(np.count_nonzero(tensor.values)), len(tensor.values)
@@ -118,15 +118,15 @@ def _with_dense_note(name: str, operand: Operand) -> Operand:
     return replace(operand, notice="; ".join(filter(None, (operand.notice, note))))
 
 
-def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
+def determine_sizes(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
     """Return the size of each index variable.
 
     Raises:
         InputError: two tensors disagree on a size, or an index variable is split and no expression of the
             graph can be derived.
     """
-    sizes = _common_sizes(operands, _variables(graph))
-    for assignment in _assignments(graph):
+    sizes = _determine_common_sizes(operands, _list_variables(graph))
+    for assignment in _list_assignments(graph):
         if isinstance(assignment.expression, Split):
             outer, inner = assignment.result.variables
             undivided_size = sizes[assignment.expression.operand.variables[0]]
@@ -134,18 +134,18 @@ def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
             sizes[outer] = -(-undivided_size // assignment.expression.factor)
             sizes[inner] = assignment.expression.factor
     for variable, chunk in graph.splits.items():
-        sizes |= dict(zip(part_names(variable), part_sizes(sizes[variable], chunk), strict=True))
+        sizes |= dict(zip(name_parts(variable), count_parts(sizes[variable], chunk), strict=True))
     return sizes
 
 
-def _assignments(graph: Graph) -> list[Assignment]:
+def _list_assignments(graph: Graph) -> list[Assignment]:
     """Return the assignments of the graph; empty if they cannot be derived.
 
     Raises:
         InputError: the graph splits index variables, and the assignments cannot be derived.
     """
     try:
-        return expressions_of(graph)
+        return list_expressions(graph)
     except Unreadable as error:
         if graph.splits:
             raise InputError(f"no tensor can be cut for split={','.join(graph.splits)}: {error}") from None
@@ -170,7 +170,7 @@ def formats_of_operands(graph: Graph, names: Iterable[str]) -> dict[str, Format]
         graph: a checked graph.
         names: names of operands of the graph.
     """
-    variables, formats = _variables(graph), {}
+    variables, formats = _list_variables(graph), {}
     for name in names:
         tensor_variables = variables.get(name, ((),))[0]
         is_split = bool(graph.splits.keys() & set(tensor_variables))
@@ -180,14 +180,14 @@ def formats_of_operands(graph: Graph, names: Iterable[str]) -> dict[str, Format]
     return formats
 
 
-def _variables(graph: Graph) -> Readings:
+def _list_variables(graph: Graph) -> Readings:
     """Return the index variables of each access by tensor, in the order of dimensions.
 
     Without assignments, the scanners of a tensor that is read once determine the variables.
     """
     readings: dict[str, list[tuple[str, ...]]] = {}
-    assignments = _assignments(graph)
-    for access in accesses_in(assignments):
+    assignments = _list_assignments(graph)
+    for access in list_accesses(assignments):
         readings.setdefault(access.tensor, []).append(access.variables)
     if assignments:
         return readings
@@ -210,8 +210,8 @@ def _open_operand(
     if isinstance(operand, str) and (number := _number(name, operand)) is not None:
         if format.order:
             raise InputError(
-                f"{name}={operand}: {name} has {_dimensions(len(format.order))}, and {operand} is a number; "
-                f"name a tensor, or write {name}=ones"
+                f"{name}={operand}: {name} has {_format_dimensions(len(format.order))}, "
+                f"and {operand} is a number; name a tensor, or write {name}=ones"
             )
         return Operand(operand, "memory", operand, None, scalar(number), 1)
     graph_operand = _open_graph_operand(str(operand), format) if isinstance(operand, str | Path) else None
@@ -232,7 +232,7 @@ def _open_graph_operand(text: str, format: Format) -> NamedTensor | Operand | No
     return None
 
 
-def _dimensions(count: int) -> str:
+def _format_dimensions(count: int) -> str:
     return f"{count} dimension{'' if count == 1 else 's'}"
 
 
@@ -278,10 +278,13 @@ def _transpose_if_needed(
     ):
         return operand
     # conflicts of the others are reported later, after every operand has been transposed if needed
-    sizes = _common_sizes(other_operands, variables, ignore_conflicts=True)
+    sizes = _determine_common_sizes(other_operands, variables, ignore_conflicts=True)
     expected_sizes = [sizes.get(variable) for variable in readings[0]]
     shape = _shape(operand)
-    fits, fits_transposed = _fits(expected_sizes, shape), _fits(expected_sizes, shape[::-1])
+    fits, fits_transposed = (
+        _has_expected_shape(expected_sizes, shape),
+        _has_expected_shape(expected_sizes, shape[::-1]),
+    )
     # an unknown size fits any shape, and would not justify a transposition
     if fits or not fits_transposed or None in expected_sizes:
         return operand
@@ -290,11 +293,11 @@ def _transpose_if_needed(
     return replace(operand, tensor=operand.tensor.transposed((1, 0)), notice=notice)
 
 
-def _fits(expected_sizes: list[int | None], shape: tuple[int, ...]) -> bool:
+def _has_expected_shape(expected_sizes: list[int | None], shape: tuple[int, ...]) -> bool:
     return all(expected in (None, size) for expected, size in zip(expected_sizes, shape, strict=True))
 
 
-def _common_sizes(
+def _determine_common_sizes(
     loaded: Mapping[str, NamedTensor | Operand], variables: Readings, *, ignore_conflicts: bool = False
 ) -> dict[str, int]:
     """Return the size of each index variable; a shape that is not explicit gives only a lower bound."""

@@ -17,7 +17,7 @@ from fiberscope.models.graphs.netlist import Node
 from fiberscope.sim import Component
 
 
-def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
+def count_payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
     """Return the bits that fit all coordinates, references and stop levels.
 
     Args:
@@ -34,10 +34,10 @@ def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
             largest = max(largest, block.size)
         elif isinstance(block, FiberWays):
             largest = max(largest, len(block.segments), len(block.coordinates), *block.coordinates)
-    return max([largest, *_dense_references(nodes, blocks)]).bit_length()
+    return max([largest, *_iterate_dense_references(nodes, blocks)]).bit_length()
 
 
-def _dense_references(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> Iterator[int]:
+def _iterate_dense_references(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> Iterator[int]:
     """Yield a bound of the references of each tensor with dense levels: the product of its levels' sizes."""
     levels: dict[str, dict[str, int]] = {}
     for node in nodes:

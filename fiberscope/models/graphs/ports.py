@@ -43,7 +43,7 @@ class PortFinder:
         self.reordered: list[Node] = []  # ALUs whose operands are not in the order of the file
         for edge in edges:
             target = graph.nodes[edge.target]
-            if _array(target, edge):
+            if _find_array(target, edge):
                 self._register_operand(target, edge)
         for joined in self._operands.values():
             _number_operands(joined)
@@ -57,11 +57,11 @@ class PortFinder:
         Public files do not number the operands, and list edges in the order of blocks.
         """
         file_order = list(operands)
-        operands.sort(key=self._first_tensor)
+        operands.sort(key=self._find_first_tensor)
         if operands != file_order:
             self.reordered.append(node)
 
-    def _first_tensor(self, edge: Edge) -> int:
+    def _find_first_tensor(self, edge: Edge) -> int:
         """Return the position in the comment of the first tensor whose values reach an edge."""
         names = list(self._graph.formats)
         sources = [edge.source]
@@ -77,16 +77,16 @@ class PortFinder:
     def _register_operand(self, target: Node, edge: Edge) -> None:
         """Add an edge to the operands of its target."""
         if target.primitive.has_operand_pairs:
-            self._operand(edge).edges[edge.kind] = edge
+            self._find_operand(edge).edges[edge.kind] = edge
         elif not edge.attributes.get("to"):
             edges = self._alu_inputs.setdefault(edge.target, [])
             if edge not in edges:
                 edges.append(edge)
 
-    def _operand(self, edge: Edge) -> _Operand:
+    def _find_operand(self, edge: Edge) -> _Operand:
         """Return the operand with the other stream of an edge, or a new operand."""
         operands = self._operands.setdefault(edge.target, [])
-        tensor, number = edge.target_label, _port_number(edge)
+        tensor, number = edge.target_label, _parse_port_number(edge)
         # numbers decide if both are known, else tensors, else the block from which both streams come
         for operand in operands:
             if number is not None and operand.number is not None:
@@ -106,15 +106,15 @@ class PortFinder:
         """Return the output and the input port of an edge; None for an edge without meaning for its target.
 
         Call the method once for each edge, in the order of the file: the output of a joiner depends on the
-        calls before, see ``operand_of_edge``.
+        calls before, see ``find_operand_of_edge``.
 
         Raises:
             ValueError: the ports are ambiguous, or a block has no such port.
         """
         source, target = self._graph.nodes[edge.source], self._graph.nodes[edge.target]
-        array = _array(target, edge)
+        array = _find_array(target, edge)
         input_port = edge.attributes.get("to") or (
-            self._operand_port(target, edge, array)
+            self._find_operand_port(target, edge, array)
             if array
             else target.primitive.input_of_edge(self, target, edge)
         )
@@ -127,7 +127,7 @@ class PortFinder:
             raise ValueError(f"{target} has no input {input_port}")
         return output_port, input_port
 
-    def _operand_port(self, target: Node, edge: Edge, array: str) -> str:
+    def _find_operand_port(self, target: Node, edge: Edge, array: str) -> str:
         """Return the port of an array, with its number, for an edge that names no port."""
         if target.primitive.has_operand_pairs:
             operands = self._operands[target.name]
@@ -141,11 +141,11 @@ class PortFinder:
         free = (port for port in ports if (target.name, port) not in self._named_ports)
         return next(islice(free, self._alu_inputs[target.name].index(edge), None))
 
-    def target_node(self, edge: Edge) -> Node:
+    def find_target_node(self, edge: Edge) -> Node:
         """Return the target node of an edge."""
         return self._graph.nodes[edge.target]
 
-    def operand_of_edge(self, joiner: Node, edge: Edge) -> int:
+    def find_operand_of_edge(self, joiner: Node, edge: Edge) -> int:
         """Return the number of the operand whose references an edge carries out of a joiner.
 
         Each call registers the edge's target as a consumer of the operand. If several operands have the same
@@ -156,9 +156,9 @@ class PortFinder:
         """
         tensor = edge.source_label or self._graph.nodes[edge.target]["tensor"]
         operands = self._operands.get(joiner.name, [])
-        candidates = [operand for operand in operands if self._tensor(operand) == tensor]
+        candidates = [operand for operand in operands if self._find_tensor(operand) == tensor]
         if not candidates:
-            names = ", ".join(self._tensor(operand) for operand in operands) or "none"
+            names = ", ".join(self._find_tensor(operand) for operand in operands) or "none"
             raise ValueError(
                 f"{joiner} does not join {tensor or 'tensor that is not named'}; it joins {names}"
             )
@@ -170,10 +170,10 @@ class PortFinder:
         assert operand.number is not None
         return operand.number
 
-    def _tensor(self, operand: _Operand) -> str:
+    def _find_tensor(self, operand: _Operand) -> str:
         return operand.tensor or self._graph.nodes[operand.source]["tensor"]
 
-    def single_port(
+    def find_single_port(
         self, node: Node, names: Sequence[str], kind: str, direction: str, alternative: str = ""
     ) -> str:
         """Return the port that fits a kind.
@@ -198,7 +198,7 @@ class PortFinder:
         )
 
 
-def _array(target: Node, edge: Edge) -> str:
+def _find_array(target: Node, edge: Edge) -> str:
     """Return the array of ports that an edge enters: that of its kind, or the only array; else empty."""
     inputs = [port.name for port in target.primitive.inputs]
     if f"{edge.kind}[]" in inputs:
@@ -215,7 +215,7 @@ def _number_operands(operands: Sequence[_Operand]) -> None:
         operand.number = next(free) if operand.number is None else operand.number
 
 
-def _port_number(edge: Edge) -> int | None:
+def _parse_port_number(edge: Edge) -> int | None:
     """Return the number of the input port that an edge names; None if the edge names none with a number."""
     number = edge.attributes.get("to", "").partition("[")[2].rstrip("]")
     return read_whole_number(number)

@@ -51,7 +51,7 @@ class PreparedGraph:
         """Return the assignments as text, or a note that no expression can be read."""
         return "; ".join(map(str, self.assignments)) or "a graph of which no expression can be read"
 
-    def timed(self, timing: str) -> PreparedGraph:
+    def with_timing(self, timing: str) -> PreparedGraph:
         """Return the graph with the blocks of a timing (``machine`` or ``sam``).
 
         With ``sam``, unioners of more than two operands become chains of unioners of two.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fiberscope.models.graphs.check import operands_of
+from fiberscope.models.graphs.check import list_operands
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.operands import formats_of_operands
 
@@ -20,7 +20,7 @@ def generate_operands(graph: Graph, size: int = 8, *, integers: bool = True) -> 
         integers: whether the values of tensors are integers; otherwise they are real.
     """
     operands = {}
-    for seed, (name, format) in enumerate(formats_of_operands(graph, operands_of(graph)).items()):
+    for seed, (name, format) in enumerate(formats_of_operands(graph, list_operands(graph)).items()):
         shape, nonzeros = "x".join([str(size)] * len(format.order)), size ** len(format.order) // 2
         real = f"tensor:shape={shape},nonzeros={nonzeros}"
         kind = f"sam-random:shape={shape},sparsity=0.5" if integers else real

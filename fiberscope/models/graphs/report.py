@@ -11,14 +11,14 @@ from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.results.costs.cost import UNKNOWN
 from fiberscope.results.costs.run_costs import CHANNELS, DYNAMIC, MEMORY, AreaItem, EnergyItem
 from fiberscope.results.report import parts
-from fiberscope.results.report.collect import components_of
-from fiberscope.results.report.costs import area_fields, energy_fields
+from fiberscope.results.report.collect import list_components
+from fiberscope.results.report.costs import build_area_fields, build_energy_fields
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.frame import (
     add_counts,
     add_traffic,
     build_report,
-    traffic_by_tensor,
+    collect_traffic_by_tensor,
     verification,
     workload,
 )
@@ -68,7 +68,7 @@ def report(run: GraphRun) -> Report:
 
     The report holds the tensor that was written last as the answer of the run; None for an incomplete run.
     """
-    prepared, cycles, components = run.prepared, _cycles(run), _components(run)
+    prepared, cycles, components = run.prepared, _count_cycles(run), _list_components(run)
     seconds = float(cycles / run.parameters.clock)
     operations = add_counts(machine.operations() for machine in run.machines)
     return build_report(
@@ -86,20 +86,20 @@ def report(run: GraphRun) -> Report:
         cycles=cycles,
         seconds=seconds,
         operations=operations,
-        traffic=traffic_by_tensor(add_traffic(machine.traffic() for machine in run.machines)),
+        traffic=collect_traffic_by_tensor(add_traffic(machine.traffic() for machine in run.machines)),
         traffic_minimum_bytes=sum(machine.traffic_minimum_bytes() for machine in run.machines) or None,
-        product=_product(run),
-        verification=_verification(run),
-        bottleneck=busiest(components),
+        product=_summarize_product(run),
+        verification=_summarize_verification(run),
+        bottleneck=describe_busiest(components),
         components=components,
         timeline=run.watch.timeline(run.machines[-1].kernel.cycle + 1) if run.watch else None,
         occupancies=run.watch.occupancies() if run.watch else {},
         source=run.source,
-        **_costs(run, seconds),
+        **_collect_costs(run, seconds),
     ).holding(list(run.results.values())[-1] if run.last_run.complete else None)
 
 
-def _cycles(run: GraphRun) -> int:
+def _count_cycles(run: GraphRun) -> int:
     """Return the cycles of the phases that count; of a run that ended early, the cycles so far."""
     # the cycles of a machine are those of its last writer, which an interrupted machine does not have yet
     counted = run.prepared.graph.counted or run.prepared.graph.phases
@@ -111,23 +111,25 @@ def _cycles(run: GraphRun) -> int:
     )
 
 
-def _components(run: GraphRun) -> dict[str, parts.Component]:
+def _list_components(run: GraphRun) -> dict[str, parts.Component]:
     """Return all blocks; with several phases, each phase under its number."""
     components = {}
     for machine in run.machines:
-        for name, component in components_of(machine.kernel).items():
+        for name, component in list_components(machine.kernel).items():
             scope, _, block = name.partition(".")
-            components[f"{scope}.{_phase(run, machine)}{block}"] = component
+            components[f"{scope}.{_format_phase_prefix(run, machine)}{block}"] = component
     return components
 
 
-def _costs(run: GraphRun, seconds: float) -> dict[str, Any]:
+def _collect_costs(run: GraphRun, seconds: float) -> dict[str, Any]:
     """Return the energy and area of the memories of tiles; empty without such memories.
 
     Blocks and off-chip memory have no figures.
     """
     costs = [
-        memory for machine in run.machines for memory in machine.tile_costs(seconds, _phase(run, machine))
+        memory
+        for machine in run.machines
+        for memory in machine.tile_costs(seconds, _format_phase_prefix(run, machine))
     ]
     if not costs:
         return {}
@@ -135,15 +137,18 @@ def _costs(run: GraphRun, seconds: float) -> dict[str, Any]:
     # entries without figures keep the totals from appearing complete
     energy += [EnergyItem(BLOCKS, "", DYNAMIC, UNKNOWN), EnergyItem(CHANNELS, "", MEMORY, UNKNOWN)]
     area = [item for memory in costs for item in memory.area]
-    return {**energy_fields(energy, seconds), **area_fields([*area, AreaItem(BLOCKS, "", UNKNOWN)])}
+    return {
+        **build_energy_fields(energy, seconds),
+        **build_area_fields([*area, AreaItem(BLOCKS, "", UNKNOWN)]),
+    }
 
 
-def _phase(run: GraphRun, machine: GraphMachine) -> str:
+def _format_phase_prefix(run: GraphRun, machine: GraphMachine) -> str:
     """Return the prefix of the names of a phase's components; empty for a run of a single phase."""
     return f"phase{machine.phase}." if len(run.machines) > 1 else ""
 
 
-def busiest(components: Mapping[str, parts.Component]) -> str:
+def describe_busiest(components: Mapping[str, parts.Component]) -> str:
     """Describe the busiest block in a sentence: the block with the largest share of busy cycles.
 
     Args:
@@ -169,13 +174,13 @@ def busiest(components: Mapping[str, parts.Component]) -> str:
     return f"{name.partition('.')[2]} is the busiest block: {busy}{stalls}."
 
 
-def _product(run: GraphRun) -> parts.Product | None:
+def _summarize_product(run: GraphRun) -> parts.Product | None:
     """Return shape and nonzeros of the last result with coordinates; None without such a result."""
     product = next((result for result in reversed(list(run.results.values())) if result is not None), None)
     return None if product is None else parts.Product(shape=product.shape, nonzeros=product.nonzeros)
 
 
-def _verification(run: GraphRun) -> parts.Verification:
+def _summarize_verification(run: GraphRun) -> parts.Verification:
     if not run.prepared.assignments:
         return verification(f"none: no expression can be read ({run.prepared.unreadable_reason})", [])
     # an incomplete run has compared the results of its complete phases only

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fiberscope.models.graphs.algebra import evaluate, keys_of
+from fiberscope.models.graphs.algebra import evaluate, number_points
 from fiberscope.models.graphs.cut_tensors import split_columns
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
@@ -170,8 +170,8 @@ def compare(
         comparison = _compare_lists(contents, result, expected, sizes, splits, rounding)
     else:
         columns = dict(zip(result.variables, tensor.coordinates, strict=True))
-        keys = keys_of(Points(columns, tensor.values, tensor.values), result.variables, sizes)
-        expected_keys = keys_of(expected, result.variables, sizes)
+        keys = number_points(Points(columns, tensor.values, tensor.values), result.variables, sizes)
+        expected_keys = number_points(expected, result.variables, sizes)
         order = np.argsort(expected_keys)
         comparison = _compare_keyed(
             keys, tensor.values, expected_keys[order], expected.select(order), rounding
@@ -209,7 +209,7 @@ def _compare_lists(
     expected = Points(split_columns(undivided.columns, splits), undivided.values, undivided.sizes)
     variables = split_variables(result.variables, splits)
     by_level = [variables[dimension] for dimension in contents.format.order]
-    ordered = expected.select(np.argsort(keys_of(expected, by_level, sizes), kind="stable"))
+    ordered = expected.select(np.argsort(number_points(expected, by_level, sizes), kind="stable"))
     values = contents.values if contents.values is not None else np.zeros(0)
     nonzeros = values[values != 0]
     nonzero_points = ordered.select(np.flatnonzero(ordered.values))
@@ -219,11 +219,13 @@ def _compare_lists(
         )
     error, overflows = compare_values(nonzero_points.values, nonzero_points.sizes, nonzeros, rounding)
     # the writer may have kept or dropped the coordinates of explicit zeros, but all of them alike
-    if by_level and not _equals_any(contents.coordinates(), by_level[-1], ordered, nonzero_points):
+    if by_level and not _find_equal_coordinates(
+        contents.coordinates(), by_level[-1], ordered, nonzero_points
+    ):
         return Comparison(np.inf, 0, 0)
     return Comparison(error, overflows=overflows)
 
 
-def _equals_any(coordinates: Integers, variable: str, *expected: Points) -> bool:
+def _find_equal_coordinates(coordinates: Integers, variable: str, *expected: Points) -> bool:
     """Return whether the coordinates equal those of any of these lists of points."""
     return any(np.array_equal(coordinates, points.columns[variable]) for points in expected)

@@ -19,8 +19,9 @@ QUEUE = 4  # requests and replies between a block and the scratchpad's port
 class ScratchpadLoop:
     """Builder of the fetch and write units between blocks and scratchpad, one per array.
 
-    ``input_fetch``, ``output_block`` and ``writers`` add units to the kernel at each call, so each of them is
-    called once for each block. ``close`` is called once, after all of them and before the kernel is built.
+    ``add_input_fetch``, ``find_output_block`` and ``writers`` add units to the kernel at each call, so each
+    of them is called once for each block. ``close`` is called once, after all of them and before the kernel
+    is built.
 
     Args:
         kernel: kernel of the graph.
@@ -38,7 +39,7 @@ class ScratchpadLoop:
         self._tensors: dict[str, int] = {}
         self._arrays = 0
 
-    def input_fetch(self, node: Node, block: StreamBlock) -> Fetch | None:
+    def add_input_fetch(self, node: Node, block: StreamBlock) -> Fetch | None:
         """Return the fetch unit for the references into a block; None for a block without memory reads."""
         if node.primitive.loads:
             return self._fetch(f"{block.name}.values", node, self.parameters.value_bytes)
@@ -48,7 +49,7 @@ class ScratchpadLoop:
         array, entry_bytes, entries = reads
         return self._fetch(f"{block.name}.{array}", node, entry_bytes, entries)
 
-    def output_block(self, node: Node, block: StreamBlock) -> StreamBlock:
+    def find_output_block(self, node: Node, block: StreamBlock) -> StreamBlock:
         """Return the component with a block's outputs: for a scanner, the fetch unit of its coordinates."""
         if not (node.primitive.scans and node.level.loads_coordinates):
             return block
@@ -64,14 +65,14 @@ class ScratchpadLoop:
         values = {"lines": self.parameters.value_bytes}
         lines = values if node.writes_values else node.level.written_arrays(self.parameters)
         return [
-            self._writer(f"{block.name}.{array}", node, entry_bytes, of_stops=array == "segments")
+            self._add_writer(f"{block.name}.{array}", node, entry_bytes, of_stops=array == "segments")
             for array, entry_bytes in lines.items()
         ]
 
     def close(self) -> None:
         """Add the scratchpad and its port, and connect all units to them."""
         port = self.kernel.add(Concentrator("graph.scratchpad_port", 0))
-        memory = self.kernel.add(SimpleMemory("graph.scratchpad", self._specification()))
+        memory = self.kernel.add(SimpleMemory("graph.scratchpad", self._build_specification()))
         self.kernel.connect(port, "requests", memory, "requests", capacity=QUEUE)
         self.kernel.connect(memory, "replies", port, "replies", capacity=QUEUE)
         # writers go last: they get no replies, and only the last inputs of the port may lack an output
@@ -80,7 +81,7 @@ class ScratchpadLoop:
         for number, reader in enumerate(self._readers):
             self.kernel.connect(port, f"outputs[{number}]", reader, "replies", capacity=QUEUE)
 
-    def _specification(self) -> SimpleSpecification:
+    def _build_specification(self) -> SimpleSpecification:
         # bytes in a second: one line in each cycle of the graph's clock
         width = self.parameters.width
         return SimpleSpecification(
@@ -91,7 +92,7 @@ class ScratchpadLoop:
         parameters = self.parameters
         fetch = Fetch(
             name,
-            self._base(node),
+            self._take_base_address(node),
             entry_bytes,
             line_bytes=parameters.width,
             entries=entries,
@@ -101,13 +102,15 @@ class ScratchpadLoop:
         self._readers.append(self.kernel.add(fetch))
         return fetch
 
-    def _writer(self, name: str, node: Node, entry_bytes: int, *, of_stops: bool) -> LineWriter:
+    def _add_writer(self, name: str, node: Node, entry_bytes: int, *, of_stops: bool) -> LineWriter:
         width = self.parameters.width
-        writer = LineWriter(name, self._base(node), entry_bytes, line_bytes=width, of_stops=of_stops)
+        writer = LineWriter(
+            name, self._take_base_address(node), entry_bytes, line_bytes=width, of_stops=of_stops
+        )
         self._writers.append(self.kernel.add(writer))
         return writer
 
-    def _base(self, node: Node) -> int:
+    def _take_base_address(self, node: Node) -> int:
         """Return the address of the next array.
 
         The tensor's number is in the bits from ``TENSOR_SHIFT`` up, the array's number in the bits below it,

@@ -12,7 +12,7 @@ from typing import TypeAlias
 Splits: TypeAlias = Mapping[str, int]  # coordinates of a chunk, by index variable
 
 
-def part_names(variable: str) -> tuple[str, str]:
+def name_parts(variable: str) -> tuple[str, str]:
     """Return the variables of the chunk and of the offset."""
     return f"{variable}_0", f"{variable}_1"
 
@@ -20,12 +20,12 @@ def part_names(variable: str) -> tuple[str, str]:
 def split_lines(splits: Splits) -> list[str]:
     """Return a line for each variable, which describes its parts."""
     return [
-        f"Split: {variable} = {chunk} * {part_names(variable)[0]} + {part_names(variable)[1]}"
+        f"Split: {variable} = {chunk} * {name_parts(variable)[0]} + {name_parts(variable)[1]}"
         for variable, chunk in splits.items()
     ]
 
 
-def part_sizes(size: int, chunk: int) -> tuple[int, int]:
+def count_parts(size: int, chunk: int) -> tuple[int, int]:
     """Return the number of chunks, and the number of offsets in a chunk.
 
     Args:
@@ -45,7 +45,7 @@ def split_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]
     return tuple(
         part
         for variable in variables
-        for part in (part_names(variable) if variable in splits else (variable,))
+        for part in (name_parts(variable) if variable in splits else (variable,))
     )
 
 
@@ -55,15 +55,15 @@ def join_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
     Raises:
         ValueError: a part occurs without the other part.
     """
-    undivided = {part: variable for variable in splits for part in part_names(variable)}
+    undivided = {part: variable for variable in splits for part in name_parts(variable)}
     merged = tuple(dict.fromkeys(undivided.get(variable, variable) for variable in variables))
     incomplete = [
         variable
         for variable in merged
-        if variable in splits and not set(part_names(variable)) <= set(variables)
+        if variable in splits and not set(name_parts(variable)) <= set(variables)
     ]
     if incomplete:
         raise ValueError(
-            f"{' and '.join(part_names(incomplete[0]))} do not go together in {','.join(variables)}"
+            f"{' and '.join(name_parts(incomplete[0]))} do not go together in {','.join(variables)}"
         )
     return merged

@@ -41,14 +41,14 @@ class StoredTensor:
 
     def entries(self) -> SparseTensor:
         """Return all stored entries, explicit zeros included, as a sparse tensor."""
-        columns, positions = elements_of(self.levels)
+        columns, positions = list_elements(self.levels)
         by_dimension = [columns[self.format.level_of(d)] for d in range(len(self.shape))]
         if not by_dimension:
             return SparseTensor((), (), self.values)
         return SparseTensor.from_coordinates(self.shape, by_dimension, self.values[positions])
 
 
-def elements_of(levels: Sequence[Level]) -> tuple[list[Integers], Integers]:
+def list_elements(levels: Sequence[Level]) -> tuple[list[Integers], Integers]:
     """Return the coordinates of all elements in each level, and their positions in the last level."""
     positions = np.zeros(1, np.int64)
     columns: list[Integers] = []
@@ -134,7 +134,7 @@ def round_values(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> 
     return typed
 
 
-def stops_below(levels: Sequence[Level]) -> Flags:
+def iterate_stops_below(levels: Sequence[Level]) -> Flags:
     """Return, for each stop of the level below, True if it ends a fiber, False for an empty list.
 
     Args:

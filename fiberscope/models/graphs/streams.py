@@ -55,7 +55,7 @@ def stream_counts(report: Report) -> Iterator[StreamCount]:
                 yield StreamCount(block, output.removeprefix("out_"), cycles=report.cycles, **kinds)
 
 
-def streams_table(report: Report) -> Table:
+def build_streams_table(report: Report) -> Table:
     """Return a table of all streams."""
     table = Table("Streams", ("stream", "data", "stops", "empties", "dones", "idle cycles"))
     for stream in stream_counts(report):

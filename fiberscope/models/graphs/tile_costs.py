@@ -33,7 +33,9 @@ def count_word_reads(loops: TileLoops, tensor: str, tokens: TokenCount) -> float
     """
     nodes = loops.graph.nodes.values()
     inner = (node for node in nodes if node.primitive.reads and node["tensor"] == tensor)
-    return sum(_count_reads(loops, node, tokens) for node in inner if loops.inner_output(node) is not None)
+    return sum(
+        _count_reads(loops, node, tokens) for node in inner if loops.find_inner_output(node) is not None
+    )
 
 
 def _count_reads(loops: TileLoops, node: Node, tokens: TokenCount) -> float:
@@ -48,7 +50,7 @@ def _count_reads(loops: TileLoops, node: Node, tokens: TokenCount) -> float:
     return coordinates + tokens(source.source, source.output)
 
 
-def memory_costs(
+def price_memory(
     name: str, parameters: TileParameters, reads: float, load_bytes: float, seconds: float
 ) -> RunCosts:
     """Return the energy of a memory's reads, writes and leakage, and its area.
@@ -71,7 +73,7 @@ def memory_costs(
     return RunCosts([*dynamic, leakage], [AreaItem(name, area, cost) for area, cost in part.areas.items()])
 
 
-def costs_of_run(
+def price_memories(
     memories: TileMemories, blocks: Mapping[str, StreamBlock], seconds: float, prefix: str
 ) -> list[RunCosts]:
     """Return the costs of each memory of a run.
@@ -89,16 +91,16 @@ def costs_of_run(
         return blocks[name].counters()[f"{port}_data"]
 
     built = list(memories.memories.values())
-    reads = reads_by_memory(memories.loops, [tensor for tensor, _memory in built], tokens)
+    reads = count_reads_by_memory(memories.loops, [tensor for tensor, _memory in built], tokens)
     return [
-        memory_costs(
+        price_memory(
             prefix + memory.name.partition(".")[2], memories.parameters, count, memory.read_bytes, seconds
         )
         for count, (_tensor, memory) in zip(reads, built, strict=True)
     ]
 
 
-def reads_by_memory(loops: TileLoops, tensors: Sequence[str], tokens: TokenCount) -> list[float]:
+def count_reads_by_memory(loops: TileLoops, tensors: Sequence[str], tokens: TokenCount) -> list[float]:
     """Return the words that are read from each memory; memories of one tensor have equal shares.
 
     Args:

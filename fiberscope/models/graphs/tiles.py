@@ -22,11 +22,11 @@ from fiberscope.base.errors import InputError
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.tile_memory import TileMemory
 from fiberscope.models.graphs.loops import Nest, Nests
-from fiberscope.models.graphs.nests import nests_of
+from fiberscope.models.graphs.nests import derive_nests
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.primitives.primitive import REF
 from fiberscope.models.graphs.settings import TileParameters
-from fiberscope.models.graphs.splits import part_names
+from fiberscope.models.graphs.splits import name_parts
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.workloads.canonical import Integers
 
@@ -46,9 +46,9 @@ class TileLoops:
     @cached_property
     def nests(self) -> Nests:
         """Return the loop nests of all streams."""
-        return nests_of(self.graph)
+        return derive_nests(self.graph)
 
-    def depth_of(self, nest: Nest) -> int:
+    def count_tile_loops(self, nest: Nest) -> int:
         """Return the number of loops over tiles around a stream."""
         return sum(variable in self.variables for variable in nest)
 
@@ -65,7 +65,7 @@ class TileLoops:
                 f"tiles.loops: the graph has no loop {', '.join(unknown)}; its loops are {','.join(loops)}"
             )
         for nest in self.nests.values():
-            depth = self.depth_of(nest)
+            depth = self.count_tile_loops(nest)
             # the ``depth`` loops over tiles around a stream must be its ``depth`` outermost loops
             if not self.variables.issuperset(nest[:depth]):
                 raise InputError(
@@ -73,13 +73,13 @@ class TileLoops:
                     f"a stream has the loops {','.join(nest)}"
                 )
         for stream in filter(self.enters_tile, self.graph.streams):
-            if not self.graph.tensor_at(stream):
+            if not self.graph.find_tensor_at(stream):
                 raise InputError(
                     f"tiles.capacity: {stream.source} divides references to tiles among copies of blocks, "
                     "which have no memories of tiles; compile without --parallelize of a loop over tiles"
                 )
 
-    def inner_output(self, node: Node) -> tuple[str, Nest] | None:
+    def find_inner_output(self, node: Node) -> tuple[str, Nest] | None:
         """Return the output of a block with the most loops, and its nest; None for a block outside of tiles.
 
         A block is inside of tiles if that output has a loop which is no loop over tiles.
@@ -90,7 +90,7 @@ class TileLoops:
             return None
         output = max(outputs, key=lambda name: len(outputs[name]))
         nest = outputs[output]
-        return (output, nest) if len(nest) > self.depth_of(nest) else None
+        return (output, nest) if len(nest) > self.count_tile_loops(nest) else None
 
     def enters_tile(self, stream: Stream) -> bool:
         """Return whether a stream carries the references to tiles from the outer loops to the inner graph.
@@ -102,25 +102,27 @@ class TileLoops:
         return (
             stream.kind == REF
             and nest is not None
-            and self.depth_of(nest) == len(nest) == len(self.variables)
-            and self.inner_output(target) is not None
+            and self.count_tile_loops(nest) == len(nest) == len(self.variables)
+            and self.find_inner_output(target) is not None
         )
 
-    def outer_levels(self, tensor: StoredTensor, name: str) -> int:
+    def count_outer_levels(self, tensor: StoredTensor, name: str) -> int:
         """Return the number of levels of a tensor that the outer loops scan."""
-        dimensions = {int(node["mode"]) for node in self._outer_scanners(name)}
+        dimensions = {int(node["mode"]) for node in self._list_outer_scanners(name)}
         return sum(dimension in dimensions for dimension in tensor.format.order)
 
     def tile_variables(self, name: str) -> set[str]:
         """Return the index variables of the outer loops that choose a tile of a tensor."""
-        return {node["index"] for node in self._outer_scanners(name)}
+        return {node["index"] for node in self._list_outer_scanners(name)}
 
-    def _outer_scanners(self, name: str) -> list[Node]:
+    def _list_outer_scanners(self, name: str) -> list[Node]:
         """Return the nodes that scan levels of a tensor outside of its tiles."""
         return [
             node
             for node in self.graph.nodes.values()
-            if node.primitive.position_output and node["tensor"] == name and self.inner_output(node) is None
+            if node.primitive.position_output
+            and node["tensor"] == name
+            and self.find_inner_output(node) is None
         ]
 
 
@@ -135,7 +137,7 @@ def tile_loops(graph: Graph, parameters: TileParameters) -> TileLoops:
         InputError: the loops are unknown, or are not the outermost loops; or none is named, and the graph
             splits no variable.
     """
-    variables = parameters.variables or [part_names(variable)[0] for variable in graph.splits]
+    variables = parameters.variables or [name_parts(variable)[0] for variable in graph.splits]
     if not variables:
         raise InputError(
             "tiles.loops is auto, and the graph has no split loops; name the loops over tiles, as in "
@@ -161,13 +163,15 @@ def tile_sizes(tensor: StoredTensor, outer_levels: int, parameters: TileParamete
     for level, format in zip(tensor.levels[outer_levels:], tensor.format.levels[outer_levels:], strict=True):
         # the number of children before a tile is the number of its first fiber in the next level
         children = np.append(0, np.cumsum(level.counts))[bounds]
-        sizes += format.stored_bytes(level, np.diff(bounds), np.diff(children), parameters)
+        sizes += format.count_stored_bytes(level, np.diff(bounds), np.diff(children), parameters)
         bounds = children
     sizes += np.diff(bounds) * parameters.value_bytes
     return sizes
 
 
-def checked_sizes(loops: TileLoops, name: str, tensor: StoredTensor, parameters: TileParameters) -> Integers:
+def check_tile_sizes(
+    loops: TileLoops, name: str, tensor: StoredTensor, parameters: TileParameters
+) -> Integers:
     """Return the bytes of each tile of a tensor that has a memory.
 
     Args:
@@ -178,7 +182,7 @@ def checked_sizes(loops: TileLoops, name: str, tensor: StoredTensor, parameters:
     Raises:
         InputError: the two largest tiles, or the only tile, do not fit in the memory.
     """
-    sizes = tile_sizes(tensor, loops.outer_levels(tensor, name), parameters)
+    sizes = tile_sizes(tensor, loops.count_outer_levels(tensor, name), parameters)
     # the tile in use stays while the next one is loaded, and any two tiles can follow each other
     least = int(np.sort(sizes)[-2:].sum())
     if least > parameters.capacity:
@@ -189,13 +193,13 @@ def checked_sizes(loops: TileLoops, name: str, tensor: StoredTensor, parameters:
     return sizes
 
 
-def memory_name(tensor: str, stream: Stream) -> str:
+def format_memory_name(tensor: str, stream: Stream) -> str:
     """Return the name of the memory that holds back a stream of references to tiles of a tensor."""
     source = f"{stream.source}{stream.output.removeprefix(REF)}"
     return re.sub(r"[^0-9A-Za-z]+", "_", f"tiles_{tensor}_{source}").rstrip("_")
 
 
-def memory_names(graph: Graph, parameters: TileParameters | None) -> Callable[[Stream], str | None]:
+def find_memory_names(graph: Graph, parameters: TileParameters | None) -> Callable[[Stream], str | None]:
     """Return a function that names the memory of tiles in a stream; None for a stream without one.
 
     Args:
@@ -207,7 +211,9 @@ def memory_names(graph: Graph, parameters: TileParameters | None) -> Callable[[S
     if parameters is None or not parameters.capacity:
         return lambda stream: None
     loops = tile_loops(graph, parameters)
-    return lambda stream: memory_name(graph.tensor_at(stream), stream) if loops.enters_tile(stream) else None
+    return lambda stream: (
+        format_memory_name(graph.find_tensor_at(stream), stream) if loops.enters_tile(stream) else None
+    )
 
 
 class TileMemories:
@@ -229,7 +235,7 @@ class TileMemories:
         self.memories: dict[tuple[str, str], tuple[str, TileMemory]] = {}
         self._consumers: Counter[tuple[str, str]] = Counter()
 
-    def holds(self, stream: Stream) -> bool:
+    def holds_back_stream(self, stream: Stream) -> bool:
         """Return whether a memory of tiles holds back the tokens of a stream."""
         return self.parameters.capacity > 0 and self.loops.enters_tile(stream)
 
@@ -237,7 +243,7 @@ class TileMemories:
         """Return the memory that was built for the output at which a stream begins, or None."""
         return self.memories.get((stream.source, stream.output), ("", None))[1]
 
-    def next_output(self, stream: Stream) -> str:
+    def take_next_output(self, stream: Stream) -> str:
         """Return the port of the memory for the next consumer of a stream; each call returns another port."""
         self._consumers[stream.source, stream.output] += 1
         return f"out_ref[{self._consumers[stream.source, stream.output] - 1}]"
@@ -251,10 +257,10 @@ class TileMemories:
         Raises:
             InputError: the two largest tiles, or the only tile, do not fit in the memory.
         """
-        tensor, parameters = self.loops.graph.tensor_at(stream), self.parameters
-        sizes = checked_sizes(self.loops, tensor, self.tensors[tensor], parameters)
+        tensor, parameters = self.loops.graph.find_tensor_at(stream), self.parameters
+        sizes = check_tile_sizes(self.loops, tensor, self.tensors[tensor], parameters)
         memory = TileMemory(
-            f"graph.{memory_name(tensor, stream)}",
+            f"graph.{format_memory_name(tensor, stream)}",
             memoryview(array("q", sizes.tolist())),
             parameters.capacity,
             # the decimal number of the settings, not the binary number closest to it
@@ -267,19 +273,19 @@ class TileMemories:
 
     def restart_blocks(self, blocks: Mapping[str, StreamBlock]) -> None:
         """Let the blocks of the inner graph restart after each tile; call this after the kernel is built."""
-        for node, output, level in self._ends_of_tiles(blocks):
+        for node, output, level in self._iterate_tile_ends(blocks):
             port = node.primitive.output_port(node, output)
             blocks[node.name].restart_after_tiles(port, level, self.parameters.restart)
 
-    def _ends_of_tiles(self, blocks: Mapping[str, StreamBlock]) -> Iterator[tuple[Node, str, int]]:
+    def _iterate_tile_ends(self, blocks: Mapping[str, StreamBlock]) -> Iterator[tuple[Node, str, int]]:
         """Yield each node of the inner graph, an output of it, and the level of the stops that end a tile."""
         for name in blocks:
             node = self.loops.graph.nodes[name]
-            inner = self.loops.inner_output(node)
+            inner = self.loops.find_inner_output(node)
             if inner is not None and not node.primitive.writes:
                 output, nest = inner
                 # a stop of level l ends l + 1 loops, here all inner loops of the stream
-                yield node, output, len(nest) - 1 - self.loops.depth_of(nest)
+                yield node, output, len(nest) - 1 - self.loops.count_tile_loops(nest)
 
     def traffic(self) -> dict[str, Traffic]:
         """Return the bytes that were loaded, by tensor."""

@@ -87,9 +87,9 @@ def module_transcript(
     interface = graph.composition.interface()
     fill(backend, interface, graph.loads)
     signal_indices = {name: index for index, name in enumerate(backend.signals())}
-    inputs = [(name, stream) for name in graph.names for stream in _inputs(graph, name)]
+    inputs = [(name, stream) for name in graph.names for stream in _list_inputs(graph, name)]
     stream_names = {f"{name}.{stream.label}" for name, stream in inputs}
-    nets = {f"{name}.{stream.label}": _nets(graph, name, stream) for name, stream in inputs}
+    nets = {f"{name}.{stream.label}": _list_nets(graph, name, stream) for name, stream in inputs}
     ports = {stream.label: stream for stream in interface.streams}
     stores = [stream for label, stream in ports.items() if label.endswith("_store")]
     overflows = [stream for label, stream in ports.items() if label.endswith(f"_{OVERFLOW}")]
@@ -124,13 +124,13 @@ def module_transcript(
     return transcript, stored_words
 
 
-def _inputs(graph: GraphVerilog, name: str) -> list[Stream]:
+def _list_inputs(graph: GraphVerilog, name: str) -> list[Stream]:
     """Return the streams that a block receives from other blocks."""
     streams = graph.composition.parts[name].interface.streams
     return [stream for stream in streams if stream.direction == "input" and stream.label not in ALONE]
 
 
-def _nets(graph: GraphVerilog, name: str, stream: Stream) -> list[tuple[Wire, str]]:
+def _list_nets(graph: GraphVerilog, name: str, stream: Stream) -> list[tuple[Wire, str]]:
     """Return the wires of an input with their names in the module; without a channel, those of the source."""
     end = f"{name}.{stream.label}"
     source = next(

@@ -33,7 +33,7 @@ from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.hw.value_type import INTEGER, ValueType
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Node
-from fiberscope.models.graphs.payloads import payload_bits
+from fiberscope.models.graphs.payloads import count_payload_bits
 from fiberscope.models.graphs.prepared import PreparedGraph
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.results.report.files import write_text
@@ -143,18 +143,18 @@ class GraphVerilog:
     @property
     def words(self) -> str:
         """Return the memory contents as CSV, a line per word: port, control, address, word."""
-        return "".join(f"{line}\n" for line in ("port,control,address,word", *self._words()))
+        return "".join(f"{line}\n" for line in ("port,control,address,word", *self._iterate_words()))
 
-    def _words(self) -> Iterator[str]:
+    def _iterate_words(self) -> Iterator[str]:
         streams = {stream.label: stream for stream in self.composition.interface().streams}
         for port, tokens in self.loads.items():
             field = next((wire for wire in streams[port].fields.values() if wire.part == "value"), None)
             for token in tokens:
-                word = token.reference or (_word(field, token.value) if field else 0)
+                word = token.reference or (_encode_word(field, token.value) if field else 0)
                 yield f"{port},{token.control},{token.coordinate},{word}"
 
 
-def _word(field: Field, value: float) -> int:
+def _encode_word(field: Field, value: float) -> int:
     """Return a value as an integer; for floating point, the bit pattern."""
     return int(value) if field.kind == "whole" else field.codec.encode(float_bits(value))
 
@@ -212,7 +212,7 @@ def build_verilog(
         )
     nodes = {strip_machine(machine.blocks[node.name]): node for node in machine.nodes}
     blocks = {strip_machine(block): block for block in (*machine.blocks.values(), *machine.droppers.values())}
-    payload = payload_bits(machine.nodes, machine.blocks)
+    payload = count_payload_bits(machine.nodes, machine.blocks)
     sizes = Sizes(payload, value_bits, points, machine.parameters.value_type)
     return Hardware(module, blocks, nodes, machine.kernel.wiring.connections, sizes).verilog()
 
@@ -244,7 +244,7 @@ class Hardware:
             InputError: a block has no twin, or a value does not fit; the message names the first.
         """
         names = {id(block): name for name, block in self.blocks.items()}
-        twins = {name: self._part(name, block) for name, block in self.blocks.items()}
+        twins = {name: self._build_part(name, block) for name, block in self.blocks.items()}
         readers: dict[str, list[str]] = {}
         open_inputs: dict[bool, list[str]] = {True: [], False: []}  # keyed by whether a root feeds the input
         exits, channels = [], dict[str, tuple[int, int]]()
@@ -260,12 +260,13 @@ class Hardware:
                 exits.append(f"{source}.{link.producer.label}")
         _pipeline_float_alus(twins, readers, channels)
         roots, entries = open_inputs[True], open_inputs[False]
+        wires = self._list_wires()
         composition = netlist(
-            self.module, twins, readers, roots, channels, entries=entries, exits=exits, wires=self._wires()
+            self.module, twins, readers, roots, channels, entries=entries, exits=exits, wires=wires
         )
         return GraphVerilog(composition, self._find_loads(), tuple(self.blocks), roots, entries, exits)
 
-    def _wires(self) -> list[Wire]:
+    def _list_wires(self) -> list[Wire]:
         """Return the wires between the two ends of a merger, which share a table."""
         points_by_table, writers_by_table = dict[int, str](), dict[int, str]()
         for name, block in self.blocks.items():
@@ -292,13 +293,13 @@ class Hardware:
         }
         return {f"{name}_{LOAD}": tokens for name, tokens in contents.items() if tokens}
 
-    def _part(self, name: str, block: Component) -> Part:
+    def _build_part(self, name: str, block: Component) -> Part:
         """Return the twin of a block, with its parameters.
 
         Raises:
             InputError: the block has no twin.
         """
-        twin, node = self._twin(name, block), self.nodes.get(name)
+        twin, node = self._build_twin(name, block), self.nodes.get(name)
         if twin is None:
             reason = (
                 f"{node}: {node.primitive.missing_twin(node)}"
@@ -311,7 +312,7 @@ class Hardware:
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
 
-    def _twin(self, name: str, block: Component) -> RtlBlock | None:
+    def _build_twin(self, name: str, block: Component) -> RtlBlock | None:
         """Return the twin of a block; with a wire for absent values if an ALU after the block needs the wire.
 
         Raises:

@@ -20,7 +20,7 @@ Shape: TypeAlias = Mapping[str, int]  # the extent of a tile for each index, in 
 Base: TypeAlias = Literal["largest", "values_only", "power_of_two"]
 
 
-def capacity_of(kernel: Kernel, buffer: int) -> int:
+def count_capacity(kernel: Kernel, buffer: int) -> int:
     """Return the words of an operand that a buffer holds, as the paper counts them.
 
     The paper's buffer of 128 KiB holds a dense tile of 128 x 128: a value and a coordinate for each of 16,384
@@ -34,12 +34,12 @@ def capacity_of(kernel: Kernel, buffer: int) -> int:
         buffer: size of the buffer of one operand, in bytes; a part of a word does not count.
     """
     words = buffer // WORD_BYTES
-    ranks = _most_ranks(kernel)
-    edge = _largest_edge(lambda size: 2 * size**ranks <= words)
-    return max(words, dense(METRICS["words"], (edge,) * ranks)) if edge > 1 else words
+    ranks = _count_most_ranks(kernel)
+    edge = _find_largest_edge(lambda size: 2 * size**ranks <= words)
+    return max(words, dense_size(METRICS["words"], (edge,) * ranks)) if edge > 1 else words
 
 
-def base_shape(
+def choose_base_shape(
     kernel: Kernel,
     extents: Mapping[str, int],
     capacity: int,
@@ -59,14 +59,14 @@ def base_shape(
     Raises:
         InputError: a single nonzero, or a dense tile of the given T, does not fit.
     """
-    ranks = _most_ranks(kernel)
+    ranks = _count_most_ranks(kernel)
     # the smallest tile has one nonzero, with its coordinates and segments
-    least = dense(metric, (1,) * ranks)
+    least = dense_size(metric, (1,) * ranks)
     if capacity < least:
         raise InputError(f"a capacity of {capacity} {metric.unit}: one nonzero takes {least}")
-    edge = base if isinstance(base, int) else _edge(ranks, capacity, metric, base)
+    edge = base if isinstance(base, int) else _choose_edge(ranks, capacity, metric, base)
     # an edge of ``values_only`` is not checked: its dense tile need not fit
-    if isinstance(base, int) and (size := dense(metric, (edge,) * ranks)) > capacity:
+    if isinstance(base, int) and (size := dense_size(metric, (edge,) * ranks)) > capacity:
         shape = " x ".join([str(edge)] * ranks)
         raise InputError(f"a dense tile of {shape} takes {size} {metric.unit}, the buffer holds {capacity}")
     return {index: min(edge, extents[index]) for index in kernel.order}
@@ -124,26 +124,26 @@ def pack_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, base
     return pack(cut_one(kernel, name, tensor, base), factors)
 
 
-def dense(metric: Metric, shape: tuple[int, ...]) -> int:
+def dense_size(metric: Metric, shape: tuple[int, ...]) -> int:
     """Return the size of a dense tile of a shape in a buffer, in the metric's unit."""
     # in a dense tile, each tuple of the first 1 to m - 1 of its m coordinates begins a fiber
     nonzeros, fibers = math.prod(shape), sum(math.prod(shape[:rank]) for rank in range(1, len(shape)))
     return int(metric.buffered(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
 
-def _most_ranks(kernel: Kernel) -> int:
+def _count_most_ranks(kernel: Kernel) -> int:
     return max(len(kernel.indices[name]) for name in kernel.inputs)
 
 
-def _edge(ranks: int, capacity: int, metric: Metric, base: Base) -> int:
+def _choose_edge(ranks: int, capacity: int, metric: Metric, base: Base) -> int:
     if base == "values_only":
-        return _largest_edge(lambda size: size**ranks <= capacity)
-    edge = _largest_edge(lambda size: dense(metric, (size,) * ranks) <= capacity)
-    # the edge is at least 1, because ``base_shape`` checks that a single nonzero fits
+        return _find_largest_edge(lambda size: size**ranks <= capacity)
+    edge = _find_largest_edge(lambda size: dense_size(metric, (size,) * ranks) <= capacity)
+    # the edge is at least 1, because ``choose_base_shape`` checks that a single nonzero fits
     return 1 << (edge.bit_length() - 1) if base == "power_of_two" else edge
 
 
-def _largest_edge(fits: Callable[[int], bool]) -> int:
+def _find_largest_edge(fits: Callable[[int], bool]) -> int:
     """Return the largest number that fits, or 0; every number below a number that fits is taken to fit.
 
     Some number must not fit; otherwise the search does not end.

@@ -23,7 +23,7 @@ from fiberscope.models.tiles.base import Prediction, Shape, cut_one
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.output import stationary_indices
-from fiberscope.models.tiles.overlaps import Numbers, with_last
+from fiberscope.models.tiles.overlaps import Numbers, sort_with_last
 from fiberscope.models.tiles.probability import StatisticsByName, corrs
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.sparse import sparse
@@ -79,16 +79,16 @@ class CountedModel:
         self._products = self._count_products()
         self._sides: dict[tuple[str, int, int], _Side] = {}
 
-    def fullest(self, shape: Shape) -> int:
+    def find_fullest_size(self, shape: Shape) -> int:
         """Return the size of the fullest tile in a buffer; exact."""
-        return max(self._side(name, shape).fullest for name in self._kernel.inputs)
+        return max(self._build_side(name, shape).fullest for name in self._kernel.inputs)
 
     def predict(self, shape: Shape) -> Prediction:
         """Return the traffic of a shape: exact for inputs (partitioned anew), estimated for outputs.
 
         The tiles of each operand are kept for further shapes with the same sides.
         """
-        sides = {name: self._side(name, shape) for name in self._kernel.inputs}
+        sides = {name: self._build_side(name, shape) for name in self._kernel.inputs}
         inputs, repeats = {}, {}
         for name, partner in (self._kernel.inputs, self._kernel.inputs[::-1]):
             is_refetched = self._is_refetched(name, partner)
@@ -96,7 +96,7 @@ class CountedModel:
             partners = sides[partner].tiles if is_refetched else np.minimum(1.0, sides[partner].tiles)
             inputs[name] = float(sides[name].fetched @ partners)
             repeats[name] = inputs[name] / max(1.0, float(sides[name].fetched.sum()))
-        visits, nonzeros, rows = self._output(shape, sides)
+        visits, nonzeros, rows = self._count_output(shape, sides)
         size = visits * float(
             self._metric.fetched(
                 np.asarray(nonzeros), np.asarray(rows), len(self._kernel.indices[self._kernel.result])
@@ -110,15 +110,15 @@ class CountedModel:
         partner_index = next(index for index in self._kernel.indices[partner] if index != self._summed)
         return self._kernel.order.index(partner_index) < self._kernel.depth(name)
 
-    def _output(self, shape: Shape, sides: Mapping[str, _Side]) -> tuple[float, float, float]:
+    def _count_output(self, shape: Shape, sides: Mapping[str, _Side]) -> tuple[float, float, float]:
         """Return the number of visits, and the mean nonzeros and nonempty rows of each."""
-        row_index = self._kernel.stored_indices(self._kernel.result)[0]
-        (by_row,) = self._kernel.carriers(row_index)
+        row_index = self._kernel.list_stored_indices(self._kernel.result)[0]
+        (by_row,) = self._kernel.list_carriers(row_index)
         (by_column,) = (name for name in self._kernel.inputs if name != by_row)
         leaves = float(sides[by_row].tiles @ sides[by_column].tiles)
         if leaves == 0 or self._products == 0:
             return 0.0, 0.0, 0.0
-        results = self._products / self._mean_overlap(shape[self._summed])
+        results = self._products / self._compute_mean_overlap(shape[self._summed])
         candidates = float(sides[by_row].rows @ sides[by_column].tiles) / leaves
         if stationary_indices(self._kernel, self._options):
             leaves, results = self._merge_results(shape, sides, by_row, by_column, results)
@@ -138,7 +138,7 @@ class CountedModel:
         )
         return nonempty_tiles, positions * -math.expm1(-results / positions)
 
-    def _mean_overlap(self, extent: int) -> float:
+    def _compute_mean_overlap(self, extent: int) -> float:
         """Return the mean number of products at a position with a product, within a tile."""
         shares = [
             corrs(self._statistics[name], self._summed, self._options.corrs)[:extent]
@@ -158,7 +158,7 @@ class CountedModel:
         """Return the number of an operand's rank with the summed index, from 0."""
         return self._kernel.indices[name].index(self._summed)
 
-    def _side(self, name: str, shape: Shape) -> _Side:
+    def _build_side(self, name: str, shape: Shape) -> _Side:
         first, second = (shape[index] for index in self._kernel.indices[name])
         key = (name, first, second)
         if key not in self._sides:
@@ -184,7 +184,7 @@ def _is_matrix_product(kernel: Kernel) -> bool:
         and len(kernel.inputs) == 2
         and all(len(indices) == 2 for indices in kernel.indices.values())
         and len(kernel.contracted) == 1
-        and len(kernel.carriers(kernel.contracted[0])) == 2
+        and len(kernel.list_carriers(kernel.contracted[0])) == 2
     )
 
 
@@ -192,7 +192,7 @@ def _count_coordinates(tiled: TiledTensor, rank: int) -> Integers:
     """Return the number of nonempty coordinates of a rank in each tile of a matrix."""
     if rank == 0:
         return tiled.fibers[0]
-    members = with_last(tiled.positions, tiled.shape, 0)
+    members = sort_with_last(tiled.positions, tiled.shape, 0)
     columns = members // tiled.shape[0]
     distinct = columns[mark_changes(columns)]
     return np.bincount(np.searchsorted(tiled.tiles, distinct // tiled.shape[1]), minlength=len(tiled))

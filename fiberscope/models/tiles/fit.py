@@ -39,7 +39,7 @@ class Fitter:
         self._tensors, self._metric, self._packed = tensors, metric, packed
         self._cache: dict[tuple[int, ...], int] = {}
 
-    def fullest(self, shape: Shape) -> int:
+    def find_fullest_size(self, shape: Shape) -> int:
         """Return the size of the fullest tile of any operand in a buffer; 0 without nonzeros.
 
         The size is in the metric's unit, or in words for packed tiles. The result is kept for each shape.
@@ -77,7 +77,7 @@ class Fitter:
 
     def fits(self, shape: Shape) -> bool:
         """Return whether every tile fits."""
-        return self.fullest(shape) <= self.capacity
+        return self.find_fullest_size(shape) <= self.capacity
 
     def enlarge(
         self, shape: Mapping[str, float], factor: float, extents: Mapping[str, int], every: bool
@@ -110,7 +110,7 @@ class Fitter:
             if self.fits(candidate):
                 return candidate, factor
             # sizes grow about in proportion to the factor, so that this one would just fit
-            factor *= self.capacity / self.fullest(candidate)
+            factor *= self.capacity / self.find_fullest_size(candidate)
         return None
 
     def grow_summed_indices(self, shape: Shape, extents: Mapping[str, int]) -> dict[str, int]:
@@ -122,7 +122,7 @@ class Fitter:
         """
         sizes = dict(shape)
         for index in self.kernel.contracted:
-            steps = list(_doublings(sizes[index], extents[index]))
+            steps = list(_iterate_doublings(sizes[index], extents[index]))
             low, high = 0, len(steps)  # the step ``low`` fits, the step ``high`` does not or does not exist
             while high - low > 1:
                 middle = (low + high) // 2
@@ -132,7 +132,7 @@ class Fitter:
         return sizes
 
 
-def _doublings(size: int, extent: int) -> Iterator[int]:
+def _iterate_doublings(size: int, extent: int) -> Iterator[int]:
     """Yield a size and its doubles below the extent, then the extent."""
     while size < extent:
         yield size

@@ -17,7 +17,7 @@ from fiberscope.models.tiles.base import Prediction, Shape, cut_all
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import Points, join, level_counts
 from fiberscope.models.tiles.options import Options
-from fiberscope.models.tiles.output import expected_size
+from fiberscope.models.tiles.output import expect_size
 from fiberscope.models.tiles.predict import predict
 from fiberscope.models.tiles.probability import StatisticsByName
 from fiberscope.models.tiles.statistics import MIN_SAMPLED_TILES
@@ -54,20 +54,20 @@ class Joint:
         if not kernel.is_product:
             raise InputError(f"model joint multiplies tiles; {kernel} is a sum; take printed")
         self._kernel, self._statistics, self._options = kernel, statistics, options
-        self.visit_ratio, self.nonzero_ratio = self._ratios(tensors, base)
+        self.visit_ratio, self.nonzero_ratio = self._compute_ratios(tensors, base)
 
     def predict(self, shape: Shape) -> Prediction:
         """Return the traffic of a shape: inputs of the paper's model, outputs scaled."""
         printed = predict(self._kernel, self._statistics, shape, self._options)
-        extents = [shape[index] for index in self._kernel.stored_indices(self._kernel.result)]
+        extents = [shape[index] for index in self._kernel.list_stored_indices(self._kernel.result)]
         nonzeros = min(float(math.prod(extents)), printed.nonzeros * self.nonzero_ratio)
         visits = printed.visits * self.visit_ratio
         metric = self._statistics[self._kernel.inputs[0]].metric
         passes = 2 if self._options.merge == "read" else 1  # partial results are written, and read to merge
-        size = expected_size(extents, nonzeros, metric)
+        size = expect_size(extents, nonzeros, metric)
         return replace(printed, output=passes * visits * size, visits=visits, nonzeros=nonzeros)
 
-    def _ratios(self, tensors: Mapping[str, SparseTensor], base: Shape) -> tuple[float, float]:
+    def _compute_ratios(self, tensors: Mapping[str, SparseTensor], base: Shape) -> tuple[float, float]:
         """Return two ratios of computed to predicted numbers for the base tiling.
 
         The first is of nonempty partial results, the second of the nonzeros of each; both are 1 without
@@ -77,14 +77,14 @@ class Joint:
         kernel = self._kernel
         tiled = cut_all(kernel, tensors, base)
         leaves = _sample_leaves(kernel, tiled, self._options)
-        leaf_count = len(leaves[_column(kernel.inputs[0])])
+        leaf_count = len(leaves[_format_column(kernel.inputs[0])])
         expected = predict(
             kernel, self._statistics, base, self._options.model_copy(update={"output": "streamed"})
         )
         if leaf_count == 0 or expected.output_nonzeros == 0:
             return 1.0, 1.0
         operands = [
-            ((_LEAF, *kernel.indices[name]), _repeat_tiles(tiled[name], leaves[_column(name)]))
+            ((_LEAF, *kernel.indices[name]), _repeat_tiles(tiled[name], leaves[_format_column(name)]))
             for name in kernel.inputs
         ]
         counts = level_counts(operands, kernel.indices[kernel.result], [_LEAF], {**base, _LEAF: 1})
@@ -95,7 +95,7 @@ class Joint:
         return visits / leaf_count * iterations / expected.visits, nonzeros_per_visit / expected.nonzeros
 
 
-def _column(name: str) -> str:
+def _format_column(name: str) -> str:
     return f"tile of {name}"
 
 
@@ -105,7 +105,8 @@ def _sample_leaves(kernel: Kernel, tiled: Mapping[str, TiledTensor], options: Op
     A leaf is an iteration of the outer loops in which each operand has a tile.
 
     Returns:
-        The coordinates of the tiles by index, and for each operand the number of its tile (``_column``).
+        The coordinates of the tiles by index, and for each operand the number of its tile
+        (``_format_column``).
     """
     sampled: Points = {"": np.zeros(1, np.int64)}
     for number, name in enumerate(kernel.inputs):
@@ -115,7 +116,7 @@ def _sample_leaves(kernel: Kernel, tiled: Mapping[str, TiledTensor], options: Op
             count = min(len(tiles), max(MIN_SAMPLED_TILES, math.ceil(options.leaves * len(tiles))))
             selection = np.sort(np.random.default_rng(options.seed).choice(len(tiles), count, replace=False))
         ids = {index: ids[selection] for index, ids in zip(kernel.indices[name], tiles.ids, strict=True)}
-        sampled = join(sampled, {**ids, _column(name): selection})
+        sampled = join(sampled, {**ids, _format_column(name): selection})
     return sampled
 
 

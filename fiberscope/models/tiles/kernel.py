@@ -61,7 +61,7 @@ class Kernel:
         for access in inputs:
             if access.tensor in RESERVED:
                 raise InputError(f"{text}: {access.tensor} is a word of the report; rename the tensor")
-        indices = {access.tensor: _plain_indices(access, text) for access in (*inputs, equation.output)}
+        indices = {access.tensor: _read_plain_indices(access, text) for access in (*inputs, equation.output)}
         _check_indices(indices, inputs, equation.output, text)
         return cls(equation.output.tensor, indices, equation.expression, _parse_order(order, indices))
 
@@ -80,27 +80,27 @@ class Kernel:
         """Return whether the expression is a product of tensors or a single tensor."""
         return set(operators_of(self.expression)) <= {"*"}
 
-    def stored_indices(self, tensor: str) -> tuple[str, ...]:
+    def list_stored_indices(self, tensor: str) -> tuple[str, ...]:
         """Return a tensor's indices in loop order, which is its order of storage."""
         return tuple(index for index in self.order if index in self.indices[tensor])
 
     def rank_order(self, tensor: str) -> tuple[int, ...]:
-        """Return for each of ``stored_indices`` the number of its rank as written, from 0."""
-        return tuple(self.indices[tensor].index(index) for index in self.stored_indices(tensor))
+        """Return for each of ``list_stored_indices`` the number of its rank as written, from 0."""
+        return tuple(self.indices[tensor].index(index) for index in self.list_stored_indices(tensor))
 
     def depth(self, tensor: str) -> int:
         """Return the position of the innermost loop over an index of a tensor; -1 for a scalar."""
         return max((self.order.index(index) for index in self.indices[tensor]), default=-1)
 
-    def loops_outside(self, tensor: str) -> tuple[str, ...]:
+    def list_loops_outside(self, tensor: str) -> tuple[str, ...]:
         """Return the loops outside of the innermost loop over an index of a tensor; none for a scalar."""
         return tuple(self.order[: max(self.depth(tensor), 0)])
 
-    def carriers(self, index: str) -> tuple[str, ...]:
+    def list_carriers(self, index: str) -> tuple[str, ...]:
         """Return the inputs with an index, from left to right."""
         return tuple(name for name in self.inputs if index in self.indices[name])
 
-    def extents(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    def determine_extents(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
         """Return the extent of every index from the shapes of the inputs, with their ranks as written.
 
         Raises:
@@ -158,7 +158,7 @@ def _check_expression(expression: Expression, text: str) -> None:
         raise InputError(f"kernel {text!r}: only sums, differences and products of tensors, as {_EXAMPLE}")
 
 
-def _plain_indices(access: Access, text: str) -> tuple[str, ...]:
+def _read_plain_indices(access: Access, text: str) -> tuple[str, ...]:
     """Return the indices of an access in lower case; refuse computed and repeated indices."""
     names = []
     for index in access.indices:

@@ -27,7 +27,7 @@ def with_tiles(
     room = accelerator.tile_room(configured)
     if room is None:
         return configured
-    from fiberscope.models.tiles.microtiles import microtiles  # noqa: PLC0415  (heavy, and seldom asked for)
+    from fiberscope.models.tiles.microtiles import choose_microtiles  # noqa: PLC0415  (heavy, and seldom asked for)
 
-    configuration: AnyConfiguration = accelerator.tiled(configured, microtiles(room, operands))
+    configuration: AnyConfiguration = accelerator.tiled(configured, choose_microtiles(room, operands))
     return configuration

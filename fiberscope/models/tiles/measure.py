@@ -52,11 +52,12 @@ def level_counts(
         One number more than ``output`` has indices. For a scalar output there is only the number of visits.
     """
     points = [dict(zip(indices, tensor.coordinates, strict=True)) for indices, tensor in operands]
-    # the last join is not carried out: ``_distinct`` counts its results as nonzeros of a product of patterns
+    # the last join is not carried out: ``_count_distinct`` counts its results as nonzeros of a product of
+    # patterns
     left, right = reduce(join, points[:-1], _POINT), points[-1]
     tiles = {index: shape[index] for index in (*output, *outside)}
     steps = [tiles | dict.fromkeys(output[:depth], 1) for depth in range(len(output) + 1)]
-    return [_distinct(left, right, level_steps) for level_steps in steps]
+    return [_count_distinct(left, right, level_steps) for level_steps in steps]
 
 
 def _count(points: Points) -> int:
@@ -80,7 +81,7 @@ def join(left: Points, right: Points) -> Points:
     return columns | {index: column[partners] for index, column in right.items() if index not in left}
 
 
-def _distinct(left: Points, right: Points, steps: Mapping[str, int]) -> int:
+def _count_distinct(left: Points, right: Points, steps: Mapping[str, int]) -> int:
     """Return the number of distinct coordinates of the joined points, by index in units of its step."""
     rows, height = _number_points(
         [left[index] // step for index, step in steps.items() if index in left], _count(left)
@@ -91,8 +92,8 @@ def _distinct(left: Points, right: Points, steps: Mapping[str, int]) -> int:
     columns, width = _number_points(right_columns, _count(right))
     left_numbers, right_numbers, bound = _number_shared(left, right)
     return _count_product_nonzeros(
-        _csr_pattern(rows, left_numbers, (height, bound)),
-        _csr_pattern(right_numbers, columns, (bound, width)),
+        _build_csr_pattern(rows, left_numbers, (height, bound)),
+        _build_csr_pattern(right_numbers, columns, (bound, width)),
     )
 
 
@@ -124,7 +125,7 @@ def _renumber(numbers: Integers) -> tuple[Integers, int]:
     return new_numbers, max(1, len(distinct))
 
 
-def _csr_pattern(rows: Integers, columns: Integers, shape: tuple[int, int]) -> CsrArray:
+def _build_csr_pattern(rows: Integers, columns: Integers, shape: tuple[int, int]) -> CsrArray:
     ones = np.ones(len(rows), np.bool_)
     return sparse.csr_array((ones, (rows, columns)), shape=shape)
 
@@ -175,7 +176,7 @@ class MeasuredTraffic:
         """Return the words of all inputs and of the output."""
         return sum(traffic.words for traffic in self.inputs.values()) + self.output.words
 
-    def words_by_operand(self) -> dict[str, int]:
+    def count_words_by_operand(self) -> dict[str, int]:
         """Return the words by operand, of the output as ``O``, and in total."""
         inputs = {name: traffic.words for name, traffic in self.inputs.items()}
         return {**inputs, "O": self.output.words, "total": self.total}
@@ -213,14 +214,14 @@ def measure(
     )
     operands = {name: (kernel.indices[name], tiles) for name, tiles in tiled.items()}
     fetched, iterations = walk(kernel.order, operands, overflow)
-    return MeasuredTraffic(fetched, _output_traffic(kernel, tensors, shape, output), iterations)
+    return MeasuredTraffic(fetched, _measure_output_traffic(kernel, tensors, shape, output), iterations)
 
 
-def _output_traffic(
+def _measure_output_traffic(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Mapping[str, int], output: OutputRule
 ) -> OutputTraffic:
     """Return the traffic of the partial results under an output rule."""
-    loops = kernel.order if output == "streamed" else kernel.loops_outside(kernel.result)
+    loops = kernel.order if output == "streamed" else kernel.list_loops_outside(kernel.result)
     outside = [index for index in loops if index in kernel.contracted]
     operands = [(kernel.indices[name], tensors[name]) for name in kernel.inputs]
     ranks = kernel.indices[kernel.result]

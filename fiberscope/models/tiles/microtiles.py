@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fiberscope.accelerators.machine import TileRoom
 from fiberscope.base.errors import InputError
-from fiberscope.models.tiles.base import base_shape
+from fiberscope.models.tiles.base import choose_base_shape
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.plan import Methods, plan
@@ -18,7 +18,7 @@ from fiberscope.workloads.tensor import SparseTensor
 _TILING_OPTIONS = {"d2t2-counted": {"model": "counted", "grow": "contracted", "merge": "read"}}
 
 
-def microtiles(room: TileRoom, matrices: Sequence[CsrArray]) -> dict[str, int]:
+def choose_microtiles(room: TileRoom, matrices: Sequence[CsrArray]) -> dict[str, int]:
     """Return the shape of tiles that a method chooses for matrices, in microtiles by index.
 
     The side of the base tile, in microtiles, is the largest power of two that fits if tiles are dense.
@@ -34,11 +34,11 @@ def microtiles(room: TileRoom, matrices: Sequence[CsrArray]) -> dict[str, int]:
     kernel = Kernel.read(room.kernel, room.order)
     tensors = [SparseTensor.from_matrix(matrix).without_zeros() for matrix in matrices]
     operands = dict(zip(kernel.inputs, tensors, strict=True))
-    base, side = _base_side(kernel, room), room.microtile
+    base, side = _choose_base_side(kernel, room), room.microtile
     options = Options.model_validate({"base": base, "least": side, **_TILING_OPTIONS.get(room.tiling, {})})
     method = room.tiling.partition("-")[0]
     tile_plan = plan(kernel, operands, room.words, options, Methods([method], step=side))
-    extents = kernel.extents({name: tensor.shape for name, tensor in operands.items()})
+    extents = kernel.determine_extents({name: tensor.shape for name, tensor in operands.items()})
     shape = tile_plan.schemes[method].shape
     return {index: _count_microtiles(shape[index], extent, side) for index, extent in extents.items()}
 
@@ -48,10 +48,10 @@ def _count_microtiles(size: int, extent: int, side: int) -> int:
     return -(-extent // side) if size >= extent else max(1, size // side)
 
 
-def _base_side(kernel: Kernel, room: TileRoom) -> int:
+def _choose_base_side(kernel: Kernel, room: TileRoom) -> int:
     """Return the side of the base tile, in coordinates."""
     unbounded = dict.fromkeys(kernel.order, room.words)
-    largest = max(base_shape(kernel, unbounded, room.words).values())
+    largest = max(choose_base_shape(kernel, unbounded, room.words).values())
     if largest < room.microtile:
         raise InputError(
             f"tiling {room.tiling}: a tile of each operand has room for {room.words} words, a dense one of "

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.tiles.base import Candidate, Scheme, Shape, base_shape
+from fiberscope.models.tiles.base import Candidate, Scheme, Shape, choose_base_shape
 from fiberscope.models.tiles.counted_model import CountedModel
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.joint import Joint
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import DEFAULTS, Options
-from fiberscope.models.tiles.predict import iterations_of, predict
-from fiberscope.models.tiles.reorder import growing_indices, real_shape, reorderings
+from fiberscope.models.tiles.predict import count_iterations, predict
+from fiberscope.models.tiles.reorder import compute_real_shape, growing_indices, iterate_reorderings
 from fiberscope.models.tiles.statistics import Statistics, collect_all
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric, find_metric
@@ -60,7 +60,7 @@ def optimise(
             search does not support the kernel.
         WorkloadError: an operand cannot be partitioned, see ``cut_all``.
     """
-    return _Search(kernel, tensors, capacity, options, statistics).scheme(judge)
+    return _Search(kernel, tensors, capacity, options, statistics).choose_scheme(judge)
 
 
 @dataclass
@@ -75,13 +75,13 @@ class _Search:
 
     @cached_property
     def extents(self) -> dict[str, int]:
-        return self.kernel.extents({name: tensor.shape for name, tensor in self.tensors.items()})
+        return self.kernel.determine_extents({name: tensor.shape for name, tensor in self.tensors.items()})
 
     @cached_property
     def edge(self) -> int:
         """Return the side of a base tile (T in the paper) before it is limited to the extents."""
         unlimited = dict.fromkeys(self.kernel.order, self.capacity)  # no edge exceeds the capacity
-        shape = base_shape(self.kernel, unlimited, self.capacity, self.metric, self.options.base)
+        shape = choose_base_shape(self.kernel, unlimited, self.capacity, self.metric, self.options.base)
         return shape[self.kernel.order[0]]
 
     @cached_property
@@ -112,7 +112,7 @@ class _Search:
     def counted(self) -> CountedModel:
         return CountedModel(self.kernel, self.tensors, self.base_statistics, self.options)
 
-    def scheme(self, judge: Judge | None) -> Scheme:
+    def choose_scheme(self, judge: Judge | None) -> Scheme:
         self._check_base()
         scheme = self._search_grid() if self.options.search == "grid" else self._search_reorderings()
         if judge is None or scheme.shape == self.base:
@@ -132,13 +132,13 @@ class _Search:
                 )
 
     def _search_reorderings(self) -> Scheme:
-        shapes = reorderings(self.kernel, self.edge, self.extents, self.options.rf_below_one)
+        shapes = iterate_reorderings(self.kernel, self.edge, self.extents, self.options.rf_below_one)
         candidates = [
-            self._candidate(shape, factor)
+            self._build_candidate(shape, factor)
             for factor, shape in shapes
             if factor == 1 or self._is_coarse_enough(shape)
         ]
-        best = _best_candidate(candidates)
+        best = _choose_best_candidate(candidates)
         assert best.rf is not None
         return self._scale_to_fit(best.rf, best.shape, tuple(candidates))
 
@@ -148,24 +148,24 @@ class _Search:
             shape[index] >= min(self.options.least, self.extents[index]) for index in self.kernel.contracted
         )
 
-    def _candidate(self, shape: Shape, factor: float | None = None) -> Candidate:
-        iterations = iterations_of(self.kernel, self.base_statistics, shape)
+    def _build_candidate(self, shape: Shape, factor: float | None = None) -> Candidate:
+        iterations = count_iterations(self.kernel, self.base_statistics, shape)
         if self.options.model == "joint":
             return Candidate(shape, self.joint.predict(shape), iterations, factor)
         if self.options.model == "printed":
             return Candidate(
                 shape, predict(self.kernel, self.base_statistics, shape, self.options), iterations, factor
             )
-        fullest = self.counted.fullest(shape)
+        fullest = self.counted.find_fullest_size(shape)
         prediction = self.counted.predict(shape)
         return Candidate(shape, prediction, iterations, factor, fullest, fullest <= self.capacity)
 
     def _scale_to_fit(self, factor: float, shape: Shape, candidates: tuple[Candidate, ...]) -> Scheme:
         """Return the scheme of a reorder factor and its shape, enlarged by TileFactor as far as it fits."""
-        tile_factor = self.capacity / max(1, self._largest_tile(shape))
+        tile_factor = self.capacity / max(1, self._find_largest_tile(shape))
         grow_all, shape = self.options.size == "all", self.fitter.round_shape(shape, self.extents)
         # the factor multiplies the shape before its rounding, so that rounding occurs once
-        unrounded_shape = real_shape(self.kernel, self.edge, factor)
+        unrounded_shape = compute_real_shape(self.kernel, self.edge, factor)
         enlargement = self.fitter.enlarge(unrounded_shape, tile_factor, self.extents, grow_all)
         scheme = Scheme("d2t2", shape, 0, True, factor, 1.0, candidates, self.packed)
         if enlargement is not None:
@@ -173,21 +173,21 @@ class _Search:
         elif not self.fitter.fits(shape):
             return self._fall_back(scheme, "not even the shape without a larger size fits")
         # ``grow_summed_indices`` requires that the shape covers the tensors in the indices of the result
-        if self.options.grow == "contracted" and self._covers(scheme.shape):
+        if self.options.grow == "contracted" and self._covers_growing_indices(scheme.shape):
             scheme = replace(scheme, shape=self.fitter.grow_summed_indices(scheme.shape, self.extents))
-        return replace(scheme, fullest=self.fitter.fullest(scheme.shape))
+        return replace(scheme, fullest=self.fitter.find_fullest_size(scheme.shape))
 
-    def _largest_tile(self, shape: Shape) -> int:
+    def _find_largest_tile(self, shape: Shape) -> int:
         if self.options.max_tile == "reshaped":
-            return self.fitter.fullest(shape)
+            return self.fitter.find_fullest_size(shape)
         return max(statistics.max_tile for statistics in self.base_statistics.values())
 
-    def _covers(self, shape: Shape) -> bool:
+    def _covers_growing_indices(self, shape: Shape) -> bool:
         return all(shape[index] == self.extents[index] for index in growing_indices(self.kernel))
 
     def _fall_back(self, scheme: Scheme, reason: str) -> Scheme:
         """Return a scheme with the base tiling in place of its own, and the reason."""
-        fullest = self.fitter.fullest(self.base)
+        fullest = self.fitter.find_fullest_size(self.base)
         return replace(scheme, shape=self.base, fullest=fullest, rf=1.0, tf=1.0, fallback=reason)
 
     def _search_grid(self) -> Scheme:
@@ -198,22 +198,22 @@ class _Search:
         """
         if self.options.model != "counted":
             raise InputError("a search on a grid needs the model counted, which knows what fits exactly")
-        sizes = [self._sizes(extent) for extent in self.extents.values()]
+        sizes = [self._iterate_sizes(extent) for extent in self.extents.values()]
         shapes = (dict(zip(self.kernel.order, sides, strict=True)) for sides in itertools.product(*sizes))
-        candidates = tuple(self._candidate(shape) for shape in shapes)
+        candidates = tuple(self._build_candidate(shape) for shape in shapes)
         # there is such a candidate: the base tiling fits (``_check_base``) and is on the grid
-        best = _best_candidate([candidate for candidate in candidates if candidate.fits])
+        best = _choose_best_candidate([candidate for candidate in candidates if candidate.fits])
         assert best.fullest is not None
         return Scheme("d2t2", best.shape, best.fullest, True, candidates=candidates)
 
-    def _sizes(self, extent: int) -> list[int]:
+    def _iterate_sizes(self, extent: int) -> list[int]:
         """Return the edge halved down to 1, and doubled up to an extent."""
         halves = (self.edge >> step for step in range(self.edge.bit_length()))
         doubles = (self.edge << step for step in range(1, extent.bit_length() + 1))
         return sorted({min(extent, size) for size in (*halves, *doubles)})
 
 
-def _best_candidate(candidates: Iterable[Candidate]) -> Candidate:
+def _choose_best_candidate(candidates: Iterable[Candidate]) -> Candidate:
     """Return the candidate with least traffic; within 1 %, with fewest iterations, then the squarest.
 
     Raises:

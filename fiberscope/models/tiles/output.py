@@ -14,15 +14,15 @@ from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.overlaps import Numbers
 from fiberscope.models.tiles.probability import (
     StatisticsByName,
-    corrs_sum,
     nonzero_probability,
+    sum_corrs,
     union_probability,
 )
 from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 from fiberscope.workloads.tiles.metrics import METRICS
 
 
-def expected_nonzeros(kernel: Kernel, statistics: StatisticsByName, shape: Shape, options: Options) -> float:
+def expect_nonzeros(kernel: Kernel, statistics: StatisticsByName, shape: Shape, options: Options) -> float:
     """Return the expected nonzeros of one visit's partial result, at most the positions of its tile.
 
     A visit is one write of a partial result. The estimate is of the products of one iteration, even if the
@@ -38,7 +38,7 @@ def expected_nonzeros(kernel: Kernel, statistics: StatisticsByName, shape: Shape
     return positions * _Estimate(kernel, statistics, shape, options).density()
 
 
-def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
+def expect_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
     """Return the traffic of one fetch of a tile with uniformly distributed nonzeros.
 
     The nonzeros are taken as independent: a fiber with n positions exists with probability 1 - (1 - d)^n, for
@@ -76,78 +76,88 @@ class _Estimate:
         """Return the mean density over the positions of the tile."""
         expression = self._kernel.expression
         if self._options.estimate == "flat":
-            return self._mean_density(expression)
-        return float(self._density_by_position(expression).mean())
+            return self._compute_mean_density(expression)
+        return float(self._compute_density_by_position(expression).mean())
 
-    def _mean_density(self, term: Expression) -> float:
+    def _compute_mean_density(self, term: Expression) -> float:
         """Return the density of a term from the mean densities of its tensors, at most 1."""
         union_rule = self._options.union
         if _is_sum(term):
-            return union_probability((self._mean_density(operand) for operand in term.operands), union_rule)
+            return union_probability(
+                (self._compute_mean_density(operand) for operand in term.operands), union_rule
+            )
         product = nonzero_probability(term, lambda name: self._statistics[name].pr, union_rule)
         # expected products at a position, over the mean number of products at a position with any
-        extent = math.prod(self._shape[index] for index in self._summed(term))
+        extent = math.prod(self._shape[index] for index in self._list_summed_indices(term))
         return min(1.0, product * extent / self._overlap(term))
 
-    def _density_by_position(self, term: Expression) -> Numbers:
+    def _compute_density_by_position(self, term: Expression) -> Numbers:
         """Return the density by position in a base tile of the result; other tiles repeat or divide it."""
         if _is_sum(term):
-            return _union(
-                [self._density_by_position(operand) for operand in term.operands], self._options.union
+            return _unite_shares(
+                [self._compute_density_by_position(operand) for operand in term.operands], self._options.union
             )
-        results = self._kernel.stored_indices(self._kernel.result)
+        results = self._kernel.list_stored_indices(self._kernel.result)
         # statistics are of base tiles: a longer summed index has proportionally more products at a position
-        scale = math.prod(self._shape[index] / self._base_extent(term, index) for index in self._summed(term))
-        sums = scale * self._product(term, results)
+        scale = math.prod(
+            self._shape[index] / self._find_base_extent(term, index)
+            for index in self._list_summed_indices(term)
+        )
+        sums = scale * self._multiply_shares(term, results)
         shares: Numbers = np.minimum(1.0, sums / self._overlap(term))
         return shares
 
-    def _product(self, term: Expression, output_indices: Sequence[str]) -> Numbers:
+    def _multiply_shares(self, term: Expression, output_indices: Sequence[str]) -> Numbers:
         """Multiply shares by position, with the axes of ``output_indices``; sum over all other indices."""
         order = self._kernel.order  # ``einsum`` names an axis by the number of its loop
         factors = term.operands if isinstance(term, Operation) else (term,)
         operands: list[object] = []
         for factor in factors:
-            axes = [index for index in order if index in self._indices(factor)]
-            operands += [self._shares(factor, axes), [order.index(index) for index in axes]]
-        kept_indices = [index for index in output_indices if index in self._indices(term)]
+            axes = [index for index in order if index in self._list_indices(factor)]
+            operands += [self._compute_shares(factor, axes), [order.index(index) for index in axes]]
+        kept_indices = [index for index in output_indices if index in self._list_indices(term)]
         product = np.einsum(*operands, [order.index(index) for index in kept_indices], optimize=True)  # type: ignore[call-overload]
         # a term without an index of the result has the same share along it: an axis of length 1
         missing_axes = tuple(axis for axis, index in enumerate(output_indices) if index not in kept_indices)
         return np.expand_dims(product, missing_axes)
 
-    def _shares(self, term: Expression, axes: Sequence[str]) -> Numbers:
+    def _compute_shares(self, term: Expression, axes: Sequence[str]) -> Numbers:
         """Return the shares of a factor by position; ``axes`` are its indices in loop order."""
         if isinstance(term, Access):
             return self._statistics[term.tensor].occupied
         assert isinstance(term, Operation)
         if term.operator == "*":
-            return self._product(term, axes)
-        return _union([self._product(operand, axes) for operand in term.operands], self._options.union)
+            return self._multiply_shares(term, axes)
+        return _unite_shares(
+            [self._multiply_shares(operand, axes) for operand in term.operands], self._options.union
+        )
 
-    def _indices(self, term: Expression) -> set[str]:
+    def _list_indices(self, term: Expression) -> set[str]:
         """Return the indices of all tensors of a term."""
         return {index for access in accesses(term) for index in self._kernel.indices[access.tensor]}
 
-    def _summed(self, term: Expression) -> list[str]:
-        return [index for index in self._kernel.contracted if index in self._indices(term)]
+    def _list_summed_indices(self, term: Expression) -> list[str]:
+        return [index for index in self._kernel.contracted if index in self._list_indices(term)]
 
-    def _carrier(self, term: Expression, index: str) -> str:
+    def _find_carrier(self, term: Expression, index: str) -> str:
         """Return the last tensor of a term that has a contracted index: B in A x B."""
         names = (access.tensor for access in accesses(term) if index in self._kernel.indices[access.tensor])
         return list(names)[-1]
 
-    def _base_extent(self, term: Expression, index: str) -> int:
-        statistics = self._statistics[self._carrier(term, index)]
+    def _find_base_extent(self, term: Expression, index: str) -> int:
+        statistics = self._statistics[self._find_carrier(term, index)]
         return statistics.tile[statistics.indices.index(index)]
 
     def _overlap(self, term: Expression) -> float:
         """Return the mean number of products at a position with a product."""
         return math.prod(
-            corrs_sum(
-                self._statistics[self._carrier(term, index)], index, self._shape[index], self._options.corrs
+            sum_corrs(
+                self._statistics[self._find_carrier(term, index)],
+                index,
+                self._shape[index],
+                self._options.corrs,
             )
-            for index in self._summed(term)
+            for index in self._list_summed_indices(term)
         )
 
 
@@ -155,7 +165,7 @@ def _is_sum(term: Expression) -> TypeGuard[Operation]:
     return isinstance(term, Operation) and term.operator != "*"
 
 
-def _union(shares: Sequence[Numbers], union_rule: str) -> Numbers:
+def _unite_shares(shares: Sequence[Numbers], union_rule: str) -> Numbers:
     """Return the union of shares by position, see ``union_probability``; an axis of length 1 broadcasts."""
     if union_rule == "exact":
         return 1.0 - math.prod((1.0 - share for share in shares), start=np.ones(()))

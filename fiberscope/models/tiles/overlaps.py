@@ -20,7 +20,7 @@ _MAX_PAIRED = 16  # largest number of members of a set whose members are compare
 _BATCH = 1 << 20  # elements of the rows that are transformed together
 
 
-def with_last(positions: Integers, shape: tuple[int, ...], rank: int) -> Integers:
+def sort_with_last(positions: Integers, shape: tuple[int, ...], rank: int) -> Integers:
     """Renumber row-major positions so that ``rank`` varies fastest, and sort them.
 
     Digits above the ranks of ``shape`` (a tile's number) stay above.
@@ -38,7 +38,7 @@ def with_last(positions: Integers, shape: tuple[int, ...], rank: int) -> Integer
     return np.sort((prefix * inner_volume + inner) * shape[rank] + coordinate)
 
 
-def overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
+def count_overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
     """Return for each distance below ``extent`` the number of pairs of members of a set at that distance.
 
     At distance 0, this is the number of members. Pairs of members of different sets do not count. Counts of
@@ -93,12 +93,12 @@ def _count_by_spectra(
     step = max(1, _BATCH // length)
     for start in range(0, len(large), step):
         sets = large[start : start + step]
-        spectra = np.fft.rfft(_rows(members, starts, sets, extent), length).view(np.float64)
+        spectra = np.fft.rfft(_build_member_rows(members, starts, sets, extent), length).view(np.float64)
         power += np.einsum("rs,sp->rp", weights[:, sets], np.square(spectra, out=spectra))
     return np.fft.irfft(power[:, ::2] + power[:, 1::2], length)[:, :extent]
 
 
-def _rows(members: Integers, starts: Integers, sets: Integers, extent: int) -> Numbers:
+def _build_member_rows(members: Integers, starts: Integers, sets: Integers, extent: int) -> Numbers:
     """Return a matrix of zeros and ones: row i has ones at the members of set i."""
     sizes = starts[sets + 1] - starts[sets]
     ends = np.cumsum(sizes)

@@ -47,7 +47,7 @@ def _draw_traffic(axes: Axes, plan: Plan) -> None:
         {**candidate.prediction.inputs, "O": candidate.prediction.output} for candidate in candidates
     ]
     measured = [
-        {name: float(words) for name, words in measurement.words_by_operand().items()}
+        {name: float(words) for name, words in measurement.count_words_by_operand().items()}
         for measurement in plan.measured_candidates
     ]
     positions = np.arange(len(candidates))

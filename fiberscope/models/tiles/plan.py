@@ -8,9 +8,9 @@ from functools import cached_property, partial
 
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress, ignore_progress
-from fiberscope.models.tiles.base import Scheme, Shape, base_shape
-from fiberscope.models.tiles.baselines.drt import MICROTILE, PANEL, Dynamic, drt
-from fiberscope.models.tiles.baselines.squares import Square, Squares, swiftiles
+from fiberscope.models.tiles.base import Scheme, Shape, choose_base_shape
+from fiberscope.models.tiles.baselines.drt import MICROTILE, PANEL, Dynamic, grow_dynamic_tiles
+from fiberscope.models.tiles.baselines.squares import Square, Squares, choose_swiftiles
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import MeasuredTraffic, measure
@@ -119,9 +119,9 @@ class Plan:
         # a cached property has its value in ``__dict__``, which can be changed although the class is frozen
         vars(self).update(measured=scheme_traffic, measured_candidates=candidate_traffic)
 
-    def fullest(self, shape: Shape) -> int:
+    def find_fullest_size(self, shape: Shape) -> int:
         """Return the size of the fullest tile of a shape in a buffer; the operands are partitioned anew."""
-        return Fitter(self.kernel, self.tensors, self.capacity, self.metric).fullest(shape)
+        return Fitter(self.kernel, self.tensors, self.capacity, self.metric).find_fullest_size(shape)
 
     @property
     def metric(self) -> Metric:
@@ -166,8 +166,8 @@ def plan(
             other tensors or tiles, or options or DRT (A times B, in the order ikj) do not support the kernel.
     """
     methods.check()
-    extents = kernel.extents({name: tensor.shape for name, tensor in tensors.items()})
-    base = base_shape(kernel, extents, capacity, find_metric(options.metric), options.base)
+    extents = kernel.determine_extents({name: tensor.shape for name, tensor in tensors.items()})
+    base = choose_base_shape(kernel, extents, capacity, find_metric(options.metric), options.base)
     steps = 3 + len(methods.compare)
     progress(CHOOSING, 0, steps)
     if tensor_statistics:
@@ -175,21 +175,21 @@ def plan(
     else:
         statistics = collect_all(kernel, tensors, base, options)
     progress(CHOOSING, 1, steps)
-    dynamic = _dynamic(kernel, tensors, capacity, methods) if "drt" in methods.compare else None
+    dynamic = _plan_dynamic(kernel, tensors, capacity, methods) if "drt" in methods.compare else None
     plan_with = partial(Plan, kernel, tensors, capacity, options, statistics)
     if not all(tensor.nonzeros for tensor in tensors.values()):
         names = [name for name in METHODS if name in {"conservative", "d2t2", *methods.compare} - {"drt"}]
         return plan_with({name: Scheme(name, extents, 0, True) for name in names}, dynamic)
     squares = Squares(kernel, tensors, capacity, find_metric(options.metric), methods.step)
-    schemes = _square_schemes(squares, max(base.values()), methods)
+    schemes = _choose_square_schemes(squares, max(base.values()), methods)
     progress(CHOOSING, steps - 1, steps)
-    judge = partial(_measured_total, kernel, tensors, options) if kernel.is_product else None
+    judge = partial(_measure_total, kernel, tensors, options) if kernel.is_product else None
     return plan_with(
         {**schemes, "d2t2": optimise(kernel, tensors, capacity, options, statistics, judge)}, dynamic
     )
 
 
-def _measured_total(
+def _measure_total(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], options: Options, shape: Shape, packed: Shape | None
 ) -> float:
     return measure(kernel, tensors, shape, output=options.output, base=packed).total
@@ -203,7 +203,7 @@ def _check_statistics(
     Their metric and sample are not compared with the options.
     """
     for name, tensor_statistics in statistics.items():
-        tile = tuple(base[index] for index in kernel.stored_indices(name))
+        tile = tuple(base[index] for index in kernel.list_stored_indices(name))
         if (tensor_statistics.tile, tensor_statistics.nonzeros) != (tile, tensors[name].nonzeros):
             collected, requested = (" x ".join(map(str, size)) for size in (tensor_statistics.tile, tile))
             raise InputError(
@@ -214,23 +214,25 @@ def _check_statistics(
     return statistics
 
 
-def _square_schemes(squares: Squares, base_side: int, methods: Methods) -> dict[str, Scheme]:
+def _choose_square_schemes(squares: Squares, base_side: int, methods: Methods) -> dict[str, Scheme]:
     """Return the schemes with square tiles: Conservative's base tiles, and the compared methods."""
-    named_squares = {"conservative": squares.square_of(squares.tile_sizes(base_side), base_side)}
+    named_squares = {"conservative": squares.measure_square(squares.tile_sizes(base_side), base_side)}
     if "prescient" in methods.compare:
         named_squares["prescient"] = squares.prescient(base_side, scan=methods.scan)
     if "tailors" in methods.compare and methods.swiftiles:
-        named_squares["tailors"] = swiftiles(squares, base_side)
+        named_squares["tailors"] = choose_swiftiles(squares, base_side)
     elif "tailors" in methods.compare:
         named_squares["tailors"] = squares.tailors(base_side, scan=methods.scan)
-    return {name: _scheme(name, square) for name, square in named_squares.items()}
+    return {name: _build_scheme(name, square) for name, square in named_squares.items()}
 
 
-def _scheme(name: str, square: Square) -> Scheme:
+def _build_scheme(name: str, square: Square) -> Scheme:
     return Scheme(name, square.shape, square.fullest, verified=square.overflowing == 0)
 
 
-def _dynamic(kernel: Kernel, tensors: Mapping[str, SparseTensor], capacity: int, methods: Methods) -> Dynamic:
+def _plan_dynamic(
+    kernel: Kernel, tensors: Mapping[str, SparseTensor], capacity: int, methods: Methods
+) -> Dynamic:
     """Return DRT's tasks for a product of matrices."""
     # padded, so that a kernel with fewer indices reaches the error below
     i, k, j = (*kernel.order, *"???")[:3]
@@ -238,4 +240,4 @@ def _dynamic(kernel: Kernel, tensors: Mapping[str, SparseTensor], capacity: int,
     if [kernel.indices[name] for name in kernel.inputs] != expected_indices or kernel.contracted != (k,):
         raise InputError(f"{kernel}: drt is for C[i,j] = A[i,k] * B[k,j] in the order ikj; leave drt out")
     a, b = (tensors[name] for name in kernel.inputs)
-    return drt(a, b, capacity, methods.microtile, methods.panel)
+    return grow_dynamic_tiles(a, b, capacity, methods.microtile, methods.panel)

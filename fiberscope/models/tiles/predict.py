@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from fiberscope.models.tiles.base import Prediction, Shape
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import DEFAULTS, Options
-from fiberscope.models.tiles.output import expected_nonzeros, expected_size, stationary_indices
+from fiberscope.models.tiles.output import expect_nonzeros, expect_size, stationary_indices
 from fiberscope.models.tiles.probability import (
     StatisticsByName,
     nonzero_probability,
-    partial_sum,
     partner_probability,
+    sum_first_terms,
     tile_corrs,
 )
 
@@ -39,22 +39,24 @@ def predict(
     Returns:
         The traffic, in the unit of the statistics' metric.
     """
-    # tiles along each index: a tile at the edge counts in part, unlike in ``iterations_of``
-    blocks = {index: extent / shape[index] for index, extent in extents_of(kernel, statistics).items()}
-    repeats = {name: _repeats(kernel, statistics, shape, name, options) for name in kernel.inputs}
+    # tiles along each index: a tile at the edge counts in part, unlike in ``count_iterations``
+    blocks = {index: extent / shape[index] for index, extent in determine_extents(kernel, statistics).items()}
+    repeats = {name: _predict_repeats(kernel, statistics, shape, name, options) for name in kernel.inputs}
     inputs = {
-        name: repeats[name] * _single_load_traffic(kernel, statistics, blocks, name, options)
+        name: repeats[name] * _predict_single_load_traffic(kernel, statistics, blocks, name, options)
         for name in kernel.inputs
     }
-    visits = _visits(kernel, statistics, blocks, options)
-    nonzeros = expected_nonzeros(kernel, statistics, shape, options)
+    visits = _predict_visits(kernel, statistics, blocks, options)
+    nonzeros = expect_nonzeros(kernel, statistics, shape, options)
     metric = statistics[kernel.inputs[0]].metric
-    size = expected_size([shape[index] for index in kernel.stored_indices(kernel.result)], nonzeros, metric)
+    size = expect_size(
+        [shape[index] for index in kernel.list_stored_indices(kernel.result)], nonzeros, metric
+    )
     passes = 2 if options.merge == "read" else 1  # partial results are written, and read to be merged
     return Prediction(inputs, repeats, passes * visits * size, visits, nonzeros)
 
 
-def extents_of(kernel: Kernel, statistics: StatisticsByName) -> dict[str, int]:
+def determine_extents(kernel: Kernel, statistics: StatisticsByName) -> dict[str, int]:
     """Return the extent of every index in loop order."""
     extents = {
         index: extent
@@ -64,7 +66,7 @@ def extents_of(kernel: Kernel, statistics: StatisticsByName) -> dict[str, int]:
     return {index: extents[index] for index in kernel.order}
 
 
-def iterations_of(kernel: Kernel, statistics: StatisticsByName, shape: Shape) -> int:
+def count_iterations(kernel: Kernel, statistics: StatisticsByName, shape: Shape) -> int:
     """Return the number of iterations of the outer loops, with empty iterations.
 
     Args:
@@ -72,10 +74,12 @@ def iterations_of(kernel: Kernel, statistics: StatisticsByName, shape: Shape) ->
         statistics: statistics of each operand, which have the extents of the indices.
         shape: the shape of tiles, by index; a tile at the edge counts as a whole iteration.
     """
-    return math.prod(-(-extent // shape[index]) for index, extent in extents_of(kernel, statistics).items())
+    return math.prod(
+        -(-extent // shape[index]) for index, extent in determine_extents(kernel, statistics).items()
+    )
 
 
-def _single_load_traffic(
+def _predict_single_load_traffic(
     kernel: Kernel, statistics: StatisticsByName, blocks: Mapping[str, float], name: str, options: Options
 ) -> float:
     """Return the traffic of a tensor if every needed tile is loaded once."""
@@ -98,40 +102,42 @@ def _share_in_common(
     """
     share = 1.0
     for index in kernel.order[kernel.depth(name) + 1 :]:
-        carriers = [statistics[carrier] for carrier in kernel.carriers(index)]
+        carriers = [statistics[carrier] for carrier in kernel.list_carriers(index)]
         if len(carriers) > 1:
             joint_share = math.prod(tensor.pr_tile_index[tensor.indices.index(index)] for tensor in carriers)
             share *= 1.0 - (1.0 - joint_share) ** blocks[index]
     return share
 
 
-def _repeats(
+def _predict_repeats(
     kernel: Kernel, statistics: StatisticsByName, shape: Shape, name: str, options: Options
 ) -> float:
     """Return how often each tile of a tensor is read.
 
     This is the number of iterations of the loops over other indices outside of the tensor's last loop.
     """
-    outer_indices = (index for index in kernel.loops_outside(name) if index not in kernel.indices[name])
-    return math.prod(_iterations(kernel, statistics, shape, index, options) for index in outer_indices)
+    outer_indices = (index for index in kernel.list_loops_outside(name) if index not in kernel.indices[name])
+    return math.prod(
+        _predict_iterations(kernel, statistics, shape, index, options) for index in outer_indices
+    )
 
 
-def _iterations(
+def _predict_iterations(
     kernel: Kernel, statistics: StatisticsByName, shape: Shape, index: str, options: Options
 ) -> float:
     """Return E|y'|, the expected iterations of an outer loop.
 
     A tile longer than the base tile saves iterations only as far as neighbours of base tiles are nonempty.
     """
-    carrier = statistics[kernel.carriers(index)[0]]
+    carrier = statistics[kernel.list_carriers(index)[0]]
     rank = carrier.indices.index(index)
     extent, base = carrier.extents[rank], carrier.tile[rank]
     if shape[index] <= base:
         return extent / shape[index]
-    return extent / base / partial_sum(tile_corrs(carrier, index, options.tilecorrs), shape[index] / base)
+    return extent / base / sum_first_terms(tile_corrs(carrier, index, options.tilecorrs), shape[index] / base)
 
 
-def _visits(
+def _predict_visits(
     kernel: Kernel, statistics: StatisticsByName, blocks: Mapping[str, float], options: Options
 ) -> float:
     """Return the number of writes of partial results."""

@@ -47,12 +47,12 @@ def tile_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
     return _remove_edge_bias(by_reading["slice"]) if reading == "unbiased" else by_reading[reading]
 
 
-def corrs_sum(statistics: Statistics, index: str, extent: int, reading: str) -> float:
+def sum_corrs(statistics: Statistics, index: str, extent: int, reading: str) -> float:
     """Return the sum of Corrs over an extent; distances beyond the base tile add nothing."""
     return float(corrs(statistics, index, reading)[:extent].sum())
 
 
-def partial_sum(terms: Numbers, term_count: float) -> float:
+def sum_first_terms(terms: Numbers, term_count: float) -> float:
     """Return the sum of the first ``term_count`` terms; a fraction counts the next term in part.
 
     Terms beyond the last one count as 0.

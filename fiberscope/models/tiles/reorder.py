@@ -21,7 +21,7 @@ def growing_indices(kernel: Kernel) -> tuple[str, ...]:
     return tuple(index for index in kernel.order if index not in kernel.contracted)
 
 
-def reorderings(
+def iterate_reorderings(
     kernel: Kernel, edge: int, extents: Mapping[str, int], below_one: bool
 ) -> Iterator[tuple[float, dict[str, int]]]:
     """Yield each reorder factor with its shape: from 1 up, then factors below 1.
@@ -35,16 +35,18 @@ def reorderings(
         below_one: whether to yield 1/2 and 1/4, if T times the factor is at least 1.
     """
     factor = 1.0
-    while factor <= edge and (factor == 1.0 or not _covers(kernel, edge, extents, factor / 2)):
-        yield factor, _limit_shape(real_shape(kernel, edge, factor), extents)
+    while factor <= edge and (
+        factor == 1.0 or not _covers_growing_indices(kernel, edge, extents, factor / 2)
+    ):
+        yield factor, _limit_shape(compute_real_shape(kernel, edge, factor), extents)
         factor *= 2
     if below_one:
         for factor in (0.5, 0.25):
             if edge * factor >= 1:
-                yield factor, _limit_shape(real_shape(kernel, edge, factor), extents)
+                yield factor, _limit_shape(compute_real_shape(kernel, edge, factor), extents)
 
 
-def real_shape(kernel: Kernel, edge: int, factor: float) -> dict[str, float]:
+def compute_real_shape(kernel: Kernel, edge: int, factor: float) -> dict[str, float]:
     """Return the shape of a reorder factor, before rounding and limiting to the extents.
 
     Args:
@@ -54,32 +56,32 @@ def real_shape(kernel: Kernel, edge: int, factor: float) -> dict[str, float]:
     """
     if factor == 1.0:
         return dict.fromkeys(kernel.order, float(edge))
-    sizes = dict.fromkeys(kernel.contracted, _summed_edge(edge, factor, len(kernel.contracted)))
+    sizes = dict.fromkeys(kernel.contracted, _compute_summed_edge(edge, factor, len(kernel.contracted)))
     for number, index in enumerate(growing_indices(kernel)):
         # the first growing index takes T RF; the others take what the operands' base tiles leave
-        limits = list(_limits(kernel, edge, sizes, index))
+        limits = list(_iterate_limits(kernel, edge, sizes, index))
         sizes[index] = min(limits) if limits and number else min([edge * factor, *limits])
     return {index: sizes[index] for index in kernel.order}
 
 
-def _summed_edge(edge: int, factor: float, indices: int) -> float:
+def _compute_summed_edge(edge: int, factor: float, indices: int) -> float:
     """Return the edge of a summed index: T / RF; for several, T over a root of RF as a power of two."""
     if indices <= 1:
         return edge / factor
     return 2.0 ** math.floor(math.log2(max(1.0, edge / factor ** (1 / indices))))
 
 
-def _limits(kernel: Kernel, edge: int, sizes: Mapping[str, float], index: str) -> Iterator[float]:
+def _iterate_limits(kernel: Kernel, edge: int, sizes: Mapping[str, float], index: str) -> Iterator[float]:
     """Yield the limit that each operand's base tile sets for an index."""
-    for name in kernel.carriers(index):
+    for name in kernel.list_carriers(index):
         others = [other for other in kernel.indices[name] if other != index]
         if all(other in sizes for other in others):
             yield edge ** len(kernel.indices[name]) / math.prod(sizes[other] for other in others)
 
 
-def _covers(kernel: Kernel, edge: int, extents: Mapping[str, int], factor: float) -> bool:
+def _covers_growing_indices(kernel: Kernel, edge: int, extents: Mapping[str, int], factor: float) -> bool:
     """Return whether a factor's shape covers the tensors in all growing indices."""
-    shape = real_shape(kernel, edge, factor)
+    shape = compute_real_shape(kernel, edge, factor)
     return all(shape[index] >= extents[index] for index in growing_indices(kernel))
 
 

@@ -16,7 +16,7 @@ from fiberscope.models.tiles.plan import Plan
 from fiberscope.models.tiles.probability import corrs
 from fiberscope.models.tiles.statistics import Statistics, from_json, to_document
 from fiberscope.results.report.files import read_text
-from fiberscope.results.report.table import Table, percent
+from fiberscope.results.report.table import Table, format_percent
 
 SCHEMA = "fiberscope-tile-1"
 
@@ -32,9 +32,9 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
     Raises:
         InputError: a sum should be measured.
     """
-    schemes = {name: _scheme(scheme, plan, measured) for name, scheme in plan.schemes.items()}
+    schemes = {name: _document_scheme(scheme, plan, measured) for name, scheme in plan.schemes.items()}
     if plan.dynamic is not None:
-        schemes["drt"] = _dynamic(plan.dynamic, plan)
+        schemes["drt"] = _document_dynamic(plan.dynamic, plan)
     return {
         "schema": SCHEMA,
         "kernel": str(plan.kernel),
@@ -44,7 +44,9 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
         "statistics": {
             name: to_document(tensor_statistics) for name, tensor_statistics in plan.statistics.items()
         },
-        "candidates": [_candidate(number, plan, measured) for number in range(len(plan.chosen.candidates))],
+        "candidates": [
+            _document_candidate(number, plan, measured) for number in range(len(plan.chosen.candidates))
+        ],
         "schemes": schemes,
         "why": explain_choice(plan),
     }
@@ -61,7 +63,7 @@ def explain_choice(plan: Plan) -> str:
         return "An operand has no nonzeros, so that nothing moves: the whole tensors are one tile."
     if chosen.fallback:
         return f"Conservative's tiles are taken, not what the search chose: {chosen.fallback}."
-    best = _candidate_of(candidates, chosen)
+    best = _find_candidate(candidates, chosen)
     # the operand that saves most gives the reason; others may cost more
     savings = {
         name: word_counts - best.prediction.inputs[name]
@@ -86,7 +88,7 @@ def _describe_rejected(candidates: Iterable[Candidate], chosen: Candidate) -> st
     smallest = min(fitting, key=lambda candidate: candidate.prediction.total, default=chosen)
     if smallest.prediction.total == chosen.prediction.total:
         return ""
-    less = percent(1 - smallest.prediction.total / chosen.prediction.total, signed=False)
+    less = format_percent(1 - smallest.prediction.total / chosen.prediction.total, signed=False)
     return (
         f"; {_format_shape(smallest.shape)} is predicted to move {less} less, "
         "in more iterations of the outer loops"
@@ -105,21 +107,21 @@ def _describe_growth(plan: Plan, candidate: Candidate) -> str:
     if ratio > 1:
         growth = f"TileFactor makes tiles {ratio:.3g} times as long"
     else:
-        growth = "the tiles are as long as the tensors" if _spans(plan) else "no larger tiles fit"
+        growth = "the tiles are as long as the tensors" if _spans_result(plan) else "no larger tiles fit"
     longer = [index for index in contracted if shape[index] > candidate.shape[index]]
     return ", ".join([growth, *(f"{index} grows to {shape[index]:,}" for index in longer)])
 
 
-def _spans(plan: Plan) -> bool:
+def _spans_result(plan: Plan) -> bool:
     """Return whether the tiles cover the tensors in all indices of the result; in all, if it is a scalar."""
-    extents = plan.kernel.extents(
+    extents = plan.kernel.determine_extents(
         {name: tensor_statistics.extents for name, tensor_statistics in plan.statistics.items()}
     )
     free = [index for index in extents if index not in plan.kernel.contracted] or extents
     return all(plan.chosen.shape[index] == extents[index] for index in free)
 
 
-def _candidate_of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidate:
+def _find_candidate(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidate:
     """Return the candidate of a scheme.
 
     A reorder factor identifies its candidate, whose shape TileFactor has enlarged in the scheme. Candidates
@@ -134,10 +136,14 @@ def _candidate_of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidat
 
 def tables(plan: Plan, *, measured: bool) -> list[Table]:
     """Return the tables of statistics, candidates (if any) and schemes; arguments as for ``document``."""
-    return [_statistics(plan), *_candidates(plan, measured), _schemes(plan, measured)]
+    return [
+        _build_statistics_table(plan),
+        *_build_candidates_table(plan, measured),
+        _build_schemes_table(plan, measured),
+    ]
 
 
-def _statistics(plan: Plan) -> Table:
+def _build_statistics_table(plan: Plan) -> Table:
     """Return the statistics of each operand's base tiling."""
     columns = (
         "Operand",
@@ -172,7 +178,7 @@ def _statistics(plan: Plan) -> Table:
     return table
 
 
-def _candidates(plan: Plan, measured: bool) -> Iterator[Table]:
+def _build_candidates_table(plan: Plan, measured: bool) -> Iterator[Table]:
     """Yield the table of candidates; nothing without candidates."""
     if not plan.chosen.candidates:
         return
@@ -180,19 +186,22 @@ def _candidates(plan: Plan, measured: bool) -> Iterator[Table]:
     columns = ["RF", "Tile", *(f"{name} predicted" for name in inputs), "O predicted", "Total predicted"]
     table = Table("Candidates, words", [*columns, *(["Measured", "Fullest tile"] if measured else [])], 2)
     for number, candidate in enumerate(plan.chosen.candidates):
-        words = _predicted(candidate.prediction)
+        words = _document_prediction(candidate.prediction)
         cells = [
             f"{candidate.rf:g}" if candidate.rf else "",
             _format_shape(candidate.shape),
             *(f"{word_count:,.0f}" for word_count in words.values()),
         ]
         if measured:
-            cells += [f"{plan.measured_candidates[number].total:,}", f"{plan.fullest(candidate.shape):,}"]
+            cells += [
+                f"{plan.measured_candidates[number].total:,}",
+                f"{plan.find_fullest_size(candidate.shape):,}",
+            ]
         table.add(*cells)
     yield table
 
 
-def _schemes(plan: Plan, measured: bool) -> Table:
+def _build_schemes_table(plan: Plan, measured: bool) -> Table:
     """Return the schemes of all methods, with their traffic if measured, relative to Conservative's."""
     # DRT takes only A x B, whatever the kernel calls its tensors; its words are by these names
     operands = ["A", "B"] if plan.dynamic else list(plan.kernel.inputs)
@@ -211,17 +220,22 @@ def _schemes(plan: Plan, measured: bool) -> Table:
         cells = [name, _format_shape(scheme.shape), f"{scheme.fullest:,}"]
         table.add(
             *cells,
-            *(_traffic_cells(plan.measured[name].words_by_operand(), conservative_words) if measured else ()),
+            *(
+                _format_traffic(plan.measured[name].count_words_by_operand(), conservative_words)
+                if measured
+                else ()
+            ),
         )
     if plan.dynamic is not None:
         cells = ["drt", f"{len(plan.dynamic.tasks):,} tasks", ""]
         table.add(
-            *cells, *(_traffic_cells(plan.dynamic.words_by_operand(), conservative_words) if measured else ())
+            *cells,
+            *(_format_traffic(plan.dynamic.count_words_by_operand(), conservative_words) if measured else ()),
         )
     return table
 
 
-def _traffic_cells(words: Mapping[str, int], conservative_words: int) -> list[str]:
+def _format_traffic(words: Mapping[str, int], conservative_words: int) -> list[str]:
     saves = f"{conservative_words / words['total']:.3g} x" if words["total"] else ""
     return [*(f"{word_count:,}" for word_count in words.values()), saves]
 
@@ -231,12 +245,12 @@ def _format_shape(shape: Mapping[str, int]) -> str:
     return " x ".join(f"{index} {size:,}" for index, size in shape.items())
 
 
-def _predicted(prediction: Prediction) -> dict[str, float]:
-    """Return predicted traffic with the keys of ``words_by_operand``: the result is ``O``."""
+def _document_prediction(prediction: Prediction) -> dict[str, float]:
+    """Return predicted traffic with the keys of ``count_words_by_operand``: the result is ``O``."""
     return {**prediction.inputs, "O": prediction.output, "total": prediction.total}
 
 
-def _scheme(scheme: Scheme, plan: Plan, measured: bool) -> dict[str, Any]:
+def _document_scheme(scheme: Scheme, plan: Plan, measured: bool) -> dict[str, Any]:
     """Return a scheme as data; for D2T2, with reorder factor, TileFactor and fallback of its search."""
     scheme_document: dict[str, Any] = {
         "shape": dict(scheme.shape),
@@ -251,25 +265,32 @@ def _scheme(scheme: Scheme, plan: Plan, measured: bool) -> dict[str, Any]:
             "fallback": scheme.fallback,
         }
     return (
-        {**scheme_document, "measured": _counts(plan.measured[scheme.name])} if measured else scheme_document
+        {**scheme_document, "measured": _document_counts(plan.measured[scheme.name])}
+        if measured
+        else scheme_document
     )
 
 
-def _dynamic(dynamic: Dynamic, plan: Plan) -> dict[str, Any]:
+def _document_dynamic(dynamic: Dynamic, plan: Plan) -> dict[str, Any]:
     """Return DRT's scheme: the shape of its microtiles, its tasks, and their traffic."""
     tasks = [
         {"i": task.i, "k": task.k, "j": task.j, "A": task.a_words, "B": task.b_words}
         for task in dynamic.tasks
     ]
     shape = dict.fromkeys(plan.kernel.order, dynamic.microtile)
-    return {"shape": shape, "panel": dynamic.panel, "tasks": tasks, "measured": dynamic.words_by_operand()}
+    return {
+        "shape": shape,
+        "panel": dynamic.panel,
+        "tasks": tasks,
+        "measured": dynamic.count_words_by_operand(),
+    }
 
 
-def _candidate(number: int, plan: Plan, measured: bool) -> dict[str, Any]:
+def _document_candidate(number: int, plan: Plan, measured: bool) -> dict[str, Any]:
     """Return a candidate as data: shape and prediction; if asked for, measured traffic and fullest tile."""
     candidate = plan.chosen.candidates[number]
     predicted = {
-        **_predicted(candidate.prediction),
+        **_document_prediction(candidate.prediction),
         "visits": candidate.prediction.visits,
         "repeats": dict(candidate.prediction.repeats),
     }
@@ -283,15 +304,15 @@ def _candidate(number: int, plan: Plan, measured: bool) -> dict[str, Any]:
         return candidate_document
     return {
         **candidate_document,
-        "measured": _counts(plan.measured_candidates[number]),
-        "fullest": plan.fullest(candidate.shape),
+        "measured": _document_counts(plan.measured_candidates[number]),
+        "fullest": plan.find_fullest_size(candidate.shape),
     }
 
 
-def _counts(measured: MeasuredTraffic) -> dict[str, Any]:
+def _document_counts(measured: MeasuredTraffic) -> dict[str, Any]:
     """Return words by operand, of the output and in total, and the other counts of a measurement."""
     return {
-        **measured.words_by_operand(),
+        **measured.count_words_by_operand(),
         "fetches": {name: input_traffic.fetches for name, input_traffic in measured.inputs.items()},
         "nonzeros": {
             **{name: input_traffic.nonzeros for name, input_traffic in measured.inputs.items()},
@@ -323,7 +344,7 @@ def read_statistics(path: Path, kernel: Kernel) -> dict[str, Statistics]:
     statistics = {name: from_json(text, f"{path}, {name}") for name, text in texts.items()}
     for name, tensor_statistics in statistics.items():
         # ranks of statistics are in loop order: another order would give other fibers
-        if tensor_statistics.indices != kernel.stored_indices(name):
+        if tensor_statistics.indices != kernel.list_stored_indices(name):
             order = ", ".join(tensor_statistics.indices)
             raise InputError(f"{path}: {name} has the order {order}; collect anew for this order")
     return statistics

@@ -22,7 +22,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Shape
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import DEFAULTS, Options
-from fiberscope.models.tiles.overlaps import Numbers, overlaps, with_last
+from fiberscope.models.tiles.overlaps import Numbers, count_overlaps, sort_with_last
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import METRICS, Metric, find_metric
@@ -184,9 +184,9 @@ def collect(
         tiles=len(tiled),
         size_tile=float(sizes.fetched_sizes(metric).mean()) if len(tiled) else 0.0,
         max_tile=int(in_buffer.max(initial=0)),
-        fullest=_fullest(sizes, tiled.order, indices, in_buffer),
-        pr_tile_index=_pr_tile_index(tiled),
-        beginnings=tuple(_beginnings(tiled, rank) for rank in range(1, tiled.ranks + 1)),
+        fullest=_find_fullest(sizes, tiled.order, indices, in_buffer),
+        pr_tile_index=_compute_pr_tile_index(tiled),
+        beginnings=tuple(_count_beginnings(tiled, rank) for rank in range(1, tiled.ranks + 1)),
         corrs={
             name: _corrs(tiled, rank, sample_tiles) for rank, name in enumerate(indices) if name in contracted
         },
@@ -216,7 +216,7 @@ def _collect_operand(
     in_order = order == tuple(range(len(order)))
     return collect(
         tile(tensor, tile_shape, order),
-        kernel.stored_indices(name),
+        kernel.list_stored_indices(name),
         kernel.contracted,
         options.sample,
         options.seed,
@@ -225,7 +225,7 @@ def _collect_operand(
     )
 
 
-def _fullest(
+def _find_fullest(
     sizes: TiledTensor, order: Sequence[int], indices: Sequence[str], in_buffer: Integers
 ) -> dict[str, int]:
     """Return the outer coordinates of the fullest tile, by index."""
@@ -236,7 +236,7 @@ def _fullest(
     return {index: int(by_rank[rank][fullest]) for index, rank in zip(indices, order, strict=True)}
 
 
-def _pr_tile_index(tiled: TiledTensor) -> tuple[float, ...]:
+def _compute_pr_tile_index(tiled: TiledTensor) -> tuple[float, ...]:
     """Return for each rank the mean share of nonempty coordinates in a fiber of tiles."""
     probabilities, fibers = [], min(1, len(tiled))  # the root is a single fiber, if there is a tile
     for rank, extent in enumerate(tiled.grid, start=1):
@@ -246,7 +246,7 @@ def _pr_tile_index(tiled: TiledTensor) -> tuple[float, ...]:
     return tuple(probabilities)
 
 
-def _beginnings(tiled: TiledTensor, ranks: int) -> Integers:
+def _count_beginnings(tiled: TiledTensor, ranks: int) -> Integers:
     """Return the number of tiles with a nonzero at each tuple of the first ``ranks`` inner coordinates."""
     suffixes = math.prod(tiled.shape[ranks:])  # positions with the same first coordinates
     keys = tiled.positions // suffixes
@@ -273,23 +273,23 @@ def _corrs(tiled: TiledTensor, rank: int, sample_tiles: Integers) -> Correlation
         is_sampled[sample_tiles] = True
         positions = positions[np.repeat(is_sampled, tiled.nonzeros)]
     extent = tiled.shape[rank]
-    members = with_last(positions, tiled.shape, rank)
+    members = sort_with_last(positions, tiled.shape, rank)
     fiber_starts = np.flatnonzero(mark_changes(members // extent))
     tile_of = np.searchsorted(tiled.tiles, members[fiber_starts] // tiled.volume)
     weights = np.stack([np.ones(len(fiber_starts)), 1.0 / tiled.nonzeros[tile_of]])  # by nonzero; by tile
-    pooled, per_tile = overlaps(members, extent, weights)
+    pooled, per_tile = count_overlaps(members, extent, weights)
     return {"pooled": _normalise(np.rint(pooled)), "per_tile": _normalise(per_tile)}
 
 
 def _tile_corrs(tiled: TiledTensor, rank: int) -> Correlations:
     """Return TileCorrs of a rank in both variants, from all tiles."""
     extent = tiled.grid[rank]
-    members = with_last(tiled.tiles, tiled.grid, rank)
+    members = sort_with_last(tiled.tiles, tiled.grid, rank)
     fibers = int(mark_changes(members // extent).sum())
     slices = np.unique(tiled.ids[rank])
     return {
-        "slice": _normalise(np.rint(overlaps(slices, extent, np.ones((1, min(1, len(slices)))))[0])),
-        "pooled": _normalise(np.rint(overlaps(members, extent, np.ones((1, fibers)))[0])),
+        "slice": _normalise(np.rint(count_overlaps(slices, extent, np.ones((1, min(1, len(slices)))))[0])),
+        "pooled": _normalise(np.rint(count_overlaps(members, extent, np.ones((1, fibers)))[0])),
     }
 
 
@@ -319,8 +319,8 @@ def to_document(statistics: Statistics) -> dict[str, Any]:
             "reading": "pooled counts",
             "tiles_with": [counts.tolist() for counts in statistics.beginnings],
         },
-        "corrs": {index: _lists(correlations) for index, correlations in statistics.corrs.items()},
-        "tile_corrs": {index: _lists(correlations) for index, correlations in statistics.tile_corrs.items()},
+        "corrs": {index: _to_lists(shares) for index, shares in statistics.corrs.items()},
+        "tile_corrs": {index: _to_lists(shares) for index, shares in statistics.tile_corrs.items()},
         "sample": {
             "share": statistics.sample.share,
             "seed": statistics.sample.seed,
@@ -386,15 +386,15 @@ def _from_document(document: _Document) -> Statistics:
         fullest=document.fullest,
         pr_tile_index=tuple(document.pr_tile_index[index] for index in indices),
         beginnings=tuple(np.array(counts, np.int64) for counts in document.prob_index.tiles_with),
-        corrs={index: _arrays(correlations) for index, correlations in document.corrs.items()},
-        tile_corrs={index: _arrays(correlations) for index, correlations in document.tile_corrs.items()},
+        corrs={index: _to_arrays(shares) for index, shares in document.corrs.items()},
+        tile_corrs={index: _to_arrays(shares) for index, shares in document.tile_corrs.items()},
         sample=document.sample,
     )
 
 
-def _lists(correlations: Correlations) -> dict[str, list[float]]:
+def _to_lists(correlations: Correlations) -> dict[str, list[float]]:
     return {reading: shares.tolist() for reading, shares in correlations.items()}
 
 
-def _arrays(shares_by_reading: dict[str, list[float]]) -> Correlations:
+def _to_arrays(shares_by_reading: dict[str, list[float]]) -> Correlations:
     return {reading: np.array(shares, np.float64) for reading, shares in shares_by_reading.items()}

@@ -36,7 +36,7 @@ class Overflow:
     capacity: int
     resident: int
 
-    def fetched_words(self, sizes: Integers, uses: Integers) -> Integers:
+    def count_fetched_words(self, sizes: Integers, uses: Integers) -> Integers:
         """Return the fetched words of each tile.
 
         Args:
@@ -123,9 +123,9 @@ class _Level:
         self.keys = keys[is_first]
         self.coordinates = column[is_first]
         self.first = np.append(0, np.cumsum(np.bincount(parents[is_first], minlength=parent_count)))
-        self.table = self._table(parent_count * self.extent)
+        self.table = self._build_table(parent_count * self.extent)
 
-    def _table(self, keys: int) -> Integers | None:
+    def _build_table(self, keys: int) -> Integers | None:
         """Return a table of the child at each key, -1 without a child; None above ``MAX_TABLE`` keys."""
         if keys > MAX_TABLE:
             return None
@@ -172,7 +172,7 @@ class _Walk:
             return np.ones(len(nodes[0]), np.int64)
         levels = [tree.level(self.order[depth]) for tree in self.trees]
         sums = [np.zeros(0, np.int64)]  # not empty even without points, for ``concatenate``
-        for points in _portions(levels, nodes):
+        for points in _iterate_portions(levels, nodes):
             parents, children = _advance(levels, points)
             # first the loops inside, because a tile is fetched only if one of their iterations needs it
             iterations = self.descend(depth + 1, children)
@@ -187,7 +187,7 @@ class _Walk:
                 needed = tiles[uses > 0]
                 words = tree.words[needed]
                 if self.overflow is not None:
-                    words = self.overflow.fetched_words(words, uses[uses > 0])
+                    words = self.overflow.count_fetched_words(words, uses[uses > 0])
                 fetched.fetches += len(needed)
                 fetched.words += int(words.sum())
                 fetched.nonzeros += int(tree.nonzeros[needed].sum())
@@ -200,15 +200,15 @@ def _sum_by_parent(parents: Integers, numbers: Integers, parent_count: int) -> I
     return np.diff(sums[starts])
 
 
-def _portions(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> Iterator[list[Integers]]:
+def _iterate_portions(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> Iterator[list[Integers]]:
     """Yield the points in portions of about ``MAX_CHILDREN`` children; a point is never divided."""
-    portions = np.cumsum(_driving_tree(levels, nodes)[1]) // MAX_CHILDREN
+    portions = np.cumsum(_choose_driving_tree(levels, nodes)[1]) // MAX_CHILDREN
     starts = np.flatnonzero(np.diff(portions, prepend=-1))
     for start, end in pairwise([*starts, len(portions)]):
         yield [tree_nodes[start:end] for tree_nodes in nodes]
 
 
-def _driving_tree(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[int, Integers]:
+def _choose_driving_tree(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[int, Integers]:
     """Return the number of the tree with the fewest children below the points, and how many each point has.
 
     At least one tree has the loop's index.
@@ -221,7 +221,7 @@ def _driving_tree(levels: Sequence[_Level | None], nodes: Sequence[Integers]) ->
 def _advance(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[Integers, list[Integers]]:
     """Return the points of the next loop: the parent of each point, and the node of each tree."""
     # the children of one tree are looked up in the others: the fewest children need the fewest lookups
-    driver, counts = _driving_tree(levels, nodes)
+    driver, counts = _choose_driving_tree(levels, nodes)
     level = levels[driver]
     assert level is not None
     parents = np.repeat(np.arange(len(counts)), counts)

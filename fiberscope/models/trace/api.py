@@ -45,10 +45,10 @@ from fiberscope.results.costs.energies import load_default_table, read_table
 from fiberscope.results.errors import VerificationError
 from fiberscope.results.provenance.source_digest import (
     Roots,
-    given_settings,
+    build_source_entry,
+    find_operand_name,
+    list_given_settings,
     machine_modules,
-    operand_name,
-    source_entry,
 )
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
@@ -88,16 +88,16 @@ def model(
     request = RecordedRequest(
         command="model",
         machine=specification,
-        factors=tuple(map(operand_name, factors)),
-        tensors={name: operand_name(operand) for name, operand in (tensors or {}).items()},
-        settings=given_settings(settings),
+        factors=tuple(map(find_operand_name, factors)),
+        tensors={name: find_operand_name(operand) for name, operand in (tensors or {}).items()},
+        settings=list_given_settings(settings),
         exact=exact,
     )
     with progress_callback(progress) as callback:
         modelled_run = prepare(
             specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=callback
         )
-        return modelled_run.run(callback, source_entry(modelled_run.roots, request))
+        return modelled_run.run(callback, build_source_entry(modelled_run.roots, request))
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,9 @@ class BindingReader:
         evict_on = schema.evict_on
         if evict_on is not None and evict_on != _ROOT:
             self._check_loop(evict_on, (*path, "evict-on"), extra_ranks=(_ROOT,))
-        kinds = tensor_format.stored_kinds(rank) if schema.style == "eager" else [(rank, str(schema.type))]
+        kinds = (
+            tensor_format.list_stored_kinds(rank) if schema.style == "eager" else [(rank, str(schema.type))]
+        )
         bindings = []
         for stored_rank, kind in kinds:
             self._check_width(component, tensor_format, stored_rank, kind, path)
@@ -233,7 +235,7 @@ class BindingReader:
                 f"{rank} of {tensor_format.name} is {rank_format.layout}; its type is {expected}, not {kind}"
             )
             raise self.document.error((*path, "type"), message)
-        bits = rank_format.entry_bits(kind)
+        bits = rank_format.count_entry_bits(kind)
         if component.kind != "DRAM" and bits > component.width:  # a DRAM has no lines
             message = f"a line of {component.name} has {component.width} bits"
             raise self.document.error(path, f"{message}, and {kind} of {rank} needs {bits}")

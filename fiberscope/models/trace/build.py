@@ -14,9 +14,9 @@ from fiberscope.models.trace.cursor import Cursor, NestState
 from fiberscope.models.trace.levels import (
     InputLevel,
     OutputLevel,
+    build_full_cursor,
     build_output_levels,
     find_window,
-    full_cursor,
     list_levels,
     set_index,
 )
@@ -108,7 +108,7 @@ class Nest:
 
     def full_cursor(self, loop: str) -> Cursor:
         """Return a cursor that is present at every coordinate of a loop."""
-        cursor = full_cursor(self.plan, loop)
+        cursor = build_full_cursor(self.plan, loop)
         self.cursors.append(cursor)
         return cursor
 
@@ -130,12 +130,12 @@ def _build_loop(nest: Nest, depth: int) -> Loop:
             )
         outer_rank = level.fibers
     for flatten in plan.flattened.values():
-        if plan.lowest(flatten.name) == name:
+        if plan.find_lowest_piece(flatten.name) == name:
             loop.component_shapes = [plan.shape(rank) for rank in flatten.ranks[1:]]
             loop.component_indices = [plan.locate(rank).index for rank in flatten.ranks]
     loop.outer_loop = find_window(plan, name)
     if plan.leader(name) is None:  # a ``PieceLoop`` finds the bounds of pieces by occupancy while it runs
-        loop.piece_size = plan.piece_size(name)
+        loop.piece_size = plan.find_piece_size(name)
     return loop
 
 

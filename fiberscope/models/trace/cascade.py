@@ -69,11 +69,11 @@ def read_cascade(schema: EinsumSchema, symbols: Collection[str], document: Docum
     reader = _Reader(schema, symbols, document)
     declared = reader.declared()
     functions = reader.functions()
-    statements = reader.statements(declared, functions)
+    statements = reader.read_statements(declared, functions)
     operators = reader.operators(statements, functions)
-    iteration = reader.iteration(declared, statements)
-    empty = reader.empty_values(declared, statements, operators, iteration)
-    return Cascade(declared, statements, operators, functions, empty, reader.shapes(declared), iteration)
+    iteration = reader.read_iteration(declared, statements)
+    empty = reader.read_empty_values(declared, statements, operators, iteration)
+    return Cascade(declared, statements, operators, functions, empty, reader.read_shapes(declared), iteration)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class _Reader:
                 raise self.document.error(path, f"{tensor} has a rank twice; a square one is [I, J], say")
         return {tensor: tuple(ranks) for tensor, ranks in self.schema.declaration.items()}
 
-    def shapes(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    def read_shapes(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
         """Return the shapes of the section, whose ranks are declared or occur in an expression."""
         all_ranks = {rank for ranks in declared.values() for rank in ranks}
         all_ranks |= {
@@ -151,7 +151,7 @@ class _Reader:
             except UnreadableTextError as error:
                 raise self.document.error(path, f"{text}: {error}", offset=error.column) from error
 
-    def statements(
+    def read_statements(
         self, declared: Mapping[str, tuple[str, ...]], functions: Mapping[str, Function]
     ) -> dict[str, tuple[Statement, Path]]:
         """Return the checked statements by name: the output, and for its second Einsum ``Z@2``."""
@@ -275,7 +275,7 @@ class _Reader:
             binary = [name for name in (*BUILT_IN, *functions) if _find_arity(name, functions) == 2]
             raise self.document.error(path, f"{function} is no function of two; {nearest(function, binary)}")
 
-    def iteration(
+    def read_iteration(
         self, declared: Mapping[str, tuple[str, ...]], statements: Mapping[str, tuple[Statement, Path]]
     ) -> Iteration | None:
         """Return the checked iteration; None if the cascade runs once."""
@@ -300,7 +300,7 @@ class _Reader:
             )
         return Iteration(dict(iterate.carry), iterate.until_empty, iterate.limit)
 
-    def empty_values(
+    def read_empty_values(
         self,
         declared: Mapping[str, tuple[str, ...]],
         statements: Mapping[str, tuple[Statement, Path]],

@@ -134,7 +134,7 @@ def compute_energy(
             for name, counts in metrics[einsum.name].items():
                 # the table names machines, and ``extensor-energy`` is a variant of the machine ``extensor``
                 lookup = _EnergyLookup(specification.name.partition("-")[0], components[name], table)
-                totals += lookup.totals(einsum.name, counts, _count_matches(einsum_runs, name))
+                totals += lookup.iterate_totals(einsum.name, counts, _count_matches(einsum_runs, name))
     off_chip = {
         name
         for architecture in specification.configurations.values()
@@ -162,7 +162,7 @@ class _EnergyLookup:
     component: Component
     table: EnergyTable
 
-    def totals(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[ActionTotal]:
+    def iterate_totals(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[ActionTotal]:
         """Yield the energies of a component's counts in an Einsum."""
         for tensor, action, count in self._list_actions(counts, matches):
             entry = self.table.find(self.machine, self.component.name, self.component.kind, action)

@@ -145,7 +145,7 @@ def _find_moving_rank(plan: LoopPlan, index: Index) -> str | None:
     # (parts of one flattened rank) leave the coordinate to a lookup
     innermost = max(index.ranks, key=lambda rank: depths[rank])
     is_only = list(depths.values()).count(depths[innermost]) == 1
-    return innermost if is_only and plan.loop_of(innermost) == plan.lowest(innermost) else None
+    return innermost if is_only and plan.loop_of(innermost) == plan.find_lowest_piece(innermost) else None
 
 
 def _set_coordinates(plan: LoopPlan, operand: Operand, name: str, cursor: Cursor, *, loops: bool) -> None:
@@ -155,13 +155,13 @@ def _set_coordinates(plan: LoopPlan, operand: Operand, name: str, cursor: Cursor
         mover = _find_moving_rank(plan, use.index) if loops else None
         set_index(plan, cursor, use.index, mover)
         if mover is not None:
-            cursor.window = find_window(plan, plan.lowest(mover))
+            cursor.window = find_window(plan, plan.find_lowest_piece(mover))
     elif not loops:
         set_index(plan, cursor, Index(((name, 1),)), None)
     else:
         cursor.is_dense = _is_dense(plan, operand, name)
         # pieces by shape begin at multiples of their size
-        cursor.step = max(1, plan.piece_size(name))
+        cursor.step = max(1, plan.find_piece_size(name))
         if cursor.is_dense or name in operand.followers:
             cursor.window = find_window(plan, name)
 
@@ -195,19 +195,19 @@ def find_window(plan: LoopPlan, name: str) -> int:
         plan: loops of the Einsum.
         name: name of a rank or a piece.
     """
-    loops = plan.piece_loops(plan.base(name))
+    loops = plan.list_piece_loops(plan.base(name))
     if name in plan.loops and plan.loops.index(name) in loops:
         # the loop is over pieces itself: only the loops over larger pieces bound it
         loops = loops[: loops.index(plan.loops.index(name))]
     return loops[-1] if loops else NO_WINDOW
 
 
-def full_cursor(plan: LoopPlan, loop: str) -> Cursor:
+def build_full_cursor(plan: LoopPlan, loop: str) -> Cursor:
     """Return a cursor that is present at every coordinate of a loop."""
     # one fiber without elements; being dense, the cursor still visits every coordinate
     cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), plan.shape(loop))
     cursor.is_dense = True
-    cursor.step = max(1, plan.piece_size(loop))
+    cursor.step = max(1, plan.find_piece_size(loop))
     cursor.window = find_window(plan, loop)
     return cursor
 
@@ -246,7 +246,9 @@ def build_output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -
     for flatten in plan.flattened.values():
         components = {rank.name: rank for rank, _ in ranks if rank.name in flatten.ranks}
         if set(components) == set(flatten.ranks):  # an output with only some of the parts keeps them apart
-            flat = _flatten(plan.lowest(flatten.name), [components[name] for name in flatten.ranks])
+            flat = _flatten(
+                plan.find_lowest_piece(flatten.name), [components[name] for name in flatten.ranks]
+            )
             ranks = [(rank, index) for rank, index in ranks if rank.name not in components]
             ranks.append((flat, Index(((flat.name, 1),))))
     ranks_by_depth = [(_find_depth(plan, index), rank, index) for rank, index in ranks]

@@ -60,8 +60,8 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
     source = find(name)
     entries = {key: Entry.wrap(value) for key, value in (settings or {}).items()}
     with yaml_errors(source.file):
-        declared = source.section("symbols")
-        implied = {} if declared else source.implied_symbols()
+        declared = source.read_section("symbols")
+        implied = {} if declared else source.find_implied_symbols()
         # a key that is no symbol is a parameter of the machine; an unknown key is refused there
         machine_settings = {
             key: entry for key, entry in entries.items() if key not in {**declared, **implied}
@@ -286,5 +286,5 @@ def _read_einsum(name: str, statement: Statement, cascade: Cascade, reader: Mapp
     if isinstance(statement, Alias):
         return Einsum(name, statement)
     # the fields of ``EinsumMapping`` have the names of the fields of ``Einsum``
-    mapping: Any = reader.einsum_mapping(name, statement)
+    mapping: Any = reader.read_einsum_mapping(name, statement)
     return Einsum(name, statement, operators=cascade.operators[name], **vars(mapping))

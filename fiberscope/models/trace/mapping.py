@@ -129,7 +129,7 @@ class MappingReader:
                 raise self.document.error(path, f"{tensor} has no rank {rank}; {advice}")
         return ranks
 
-    def einsum_mapping(self, name: str, equation: Equation) -> EinsumMapping:
+    def read_einsum_mapping(self, name: str, equation: Equation) -> EinsumMapping:
         """Return the mapping of one Einsum.
 
         Args:

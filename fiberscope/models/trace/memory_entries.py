@@ -51,7 +51,7 @@ def list_memory_entries(specification: Specification) -> list[MemoryEntry]:
         for binding in storage:
             entry = (binding.tensor, binding.rank, binding.kind)
             format = specification.tensors[binding.tensor].formats[binding.format]
-            if binding.component in memories and format.ranks[binding.rank].entry_bits(binding.kind):
+            if binding.component in memories and format.ranks[binding.rank].count_entry_bits(binding.kind):
                 entries.append(MemoryEntry(einsum.name, *entry, format, binding.component, entry in buffered))
     return entries
 
@@ -166,7 +166,7 @@ def _count_bits(tree: FiberTree, format: Format, kinds: Iterable[tuple[str, str]
             entries = (len(ordered.segments[depth - 1]) - 1) * ordered.ranks[depth - 1].shape
         elif depth:
             entries = len(ordered.coordinates[depth - 1])
-        bits += entries * format.ranks[rank].entry_bits(kind)
+        bits += entries * format.ranks[rank].count_entry_bits(kind)
     return bits
 
 

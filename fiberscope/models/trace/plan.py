@@ -110,12 +110,12 @@ class LoopPlan:
         """Return the bound of the coordinates of a rank or a piece."""
         return self.shapes[self.base(rank)]
 
-    def lowest(self, rank: str) -> str:
+    def find_lowest_piece(self, rank: str) -> str:
         """Return the innermost piece of a rank, which has its coordinates."""
         split = self.splits.get(rank)
-        return rank if split is None else self.lowest(split.names[-1])
+        return rank if split is None else self.find_lowest_piece(split.names[-1])
 
-    def holder(self, rank: str) -> str | None:
+    def find_holder(self, rank: str) -> str | None:
         """Return the flattened rank with a rank as a part, or None."""
         return next((flat.name for flat in self.flattened.values() if rank in flat.ranks), None)
 
@@ -124,8 +124,8 @@ class LoopPlan:
 
         It is the loop of the rank's innermost piece, or of the flattened rank with this piece as a part.
         """
-        lowest = self.lowest(rank)
-        holder = self.holder(lowest)
+        lowest = self.find_lowest_piece(rank)
+        holder = self.find_holder(lowest)
         if holder is not None:
             return self.loop_of(holder)
         return lowest if lowest in self.loops else None
@@ -139,22 +139,22 @@ class LoopPlan:
         assert loop is not None, rank
         depth = self.loops.index(loop)
         # otherwise the loop is over a flattened rank, and its body computes the coordinate of this part
-        if self.lowest(rank) == loop:
+        if self.find_lowest_piece(rank) == loop:
             return CoordinateSource(depth, depth)
-        return CoordinateSource(depth, self._find_component_index(self.lowest(rank)))
+        return CoordinateSource(depth, self._find_component_index(self.find_lowest_piece(rank)))
 
     def _find_component_index(self, rank: str) -> int:
         """Return the index of the coordinate of a flattened rank's part in the nest's point."""
         return self._component_indices.setdefault(rank, len(self.loops) + len(self._component_indices))
 
-    def top(self, rank: str) -> int:
+    def find_top_depth(self, rank: str) -> int:
         """Return the depth of a rank's outermost loop, or the number of loops if there is none."""
         if rank in self.loops:
             return self.loops.index(rank)
         if rank in self.splits:
-            return self.top(self.splits[rank].names[0])
-        holder = self.holder(rank)
-        return len(self.loops) if holder is None else self.top(holder)
+            return self.find_top_depth(self.splits[rank].names[0])
+        holder = self.find_holder(rank)
+        return len(self.loops) if holder is None else self.find_top_depth(holder)
 
     def depth(self, use: RankUse) -> int:
         """Return the depth of the loop that determines a rank's coordinate.
@@ -168,7 +168,7 @@ class LoopPlan:
         loop = self.loop_of(rank)
         return len(self.loops) if loop is None else self.loops.index(loop)
 
-    def piece_loops(self, rank: str) -> list[int]:
+    def list_piece_loops(self, rank: str) -> list[int]:
         """Return the depths of the loops over the outer pieces of a rank, outermost first.
 
         A piece that is flattened with another rank has no loop of its own.
@@ -177,7 +177,7 @@ class LoopPlan:
         if split is None:
             return []
         depths = [self.loops.index(name) for name in split.names[:-1] if name in self.loops]
-        return depths + self.piece_loops(split.names[-1])
+        return depths + self.list_piece_loops(split.names[-1])
 
     def leader(self, loop: str) -> str | None:
         """Return the tensor whose occupancy bounds the pieces of a loop; None without such a tensor."""
@@ -187,14 +187,14 @@ class LoopPlan:
                 return directive.leader if isinstance(directive, UniformOccupancy) else None
         return None
 
-    def piece_size(self, loop: str) -> int:
+    def find_piece_size(self, loop: str) -> int:
         """Return the coordinates of a piece of a loop by shape; 0 for other loops, by occupancy included."""
         for split in self.splits.values():
             if loop in split.names[:-1]:
-                return self.piece_sizes(split)[split.names.index(loop)]
+                return self.list_piece_sizes(split)[split.names.index(loop)]
         return 0
 
-    def piece_sizes(self, split: Split) -> list[int]:
+    def list_piece_sizes(self, split: Split) -> list[int]:
         """Return the coordinates of a piece for each directive of a split; 0 for a partition by occupancy.
 
         A directive with a number of ways divides the pieces of the directive by shape before it.

@@ -97,10 +97,10 @@ def _order_partitions(plan: LoopPlan) -> Iterator[Partition]:
         if isinstance(step, Split):
             splits.append(step)
             continue
-        yield from sorted(splits, key=lambda split: plan.top(split.rank))
+        yield from sorted(splits, key=lambda split: plan.find_top_depth(split.rank))
         splits.clear()
         yield step
-    yield from sorted(splits, key=lambda split: plan.top(split.rank))
+    yield from sorted(splits, key=lambda split: plan.find_top_depth(split.rank))
 
 
 def find_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
@@ -115,12 +115,12 @@ def find_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
         return plan.loops.index(name)
     if plan.loop_of(name) is not None:
         return plan.locate(name).depth
-    return plan.top(name)
+    return plan.find_top_depth(name)
 
 
 def _split(plan: LoopPlan, operands: Sequence[Operand], split: Split) -> None:
     rank = split.rank
-    sizes = plan.piece_sizes(split)
+    sizes = plan.list_piece_sizes(split)
     for number, (directive, size) in enumerate(zip(split.directives, sizes, strict=True)):
         piece, inner = split.names[number], split.names[number + 1]
         if isinstance(directive, UniformShape):
@@ -183,14 +183,14 @@ def _follow_at_run_time(operand: Operand, rank: str, inner: str) -> None:
 
 def _find_outer_ranks(plan: LoopPlan, leader: Operand, rank: str, piece: str) -> list[str]:
     """Return the leader's ranks with loops outside of the loop over pieces, in loop order."""
-    depth = plan.loops.index(piece) if piece in plan.loops else plan.top(rank)
+    depth = plan.loops.index(piece) if piece in plan.loops else plan.find_top_depth(rank)
     names = [name for name in leader.tree.names if _find_outermost_depth(plan, leader, name) < depth]
     return sorted(names, key=lambda name: _find_outermost_depth(plan, leader, name))
 
 
 def _find_outermost_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
     use = operand.use(name)
-    return plan.depth(use) if use is not None and not use.is_plain else plan.top(name)
+    return plan.depth(use) if use is not None and not use.is_plain else plan.find_top_depth(name)
 
 
 def _move_to_root(tree: FiberTree, outer: Sequence[str], rank: str) -> FiberTree:
@@ -208,7 +208,7 @@ def _flatten(plan: LoopPlan, operands: Sequence[Operand], flatten: Flatten) -> N
 def _flatten_tree(plan: LoopPlan, operand: Operand, flatten: Flatten) -> FiberTree:
     """Return a tree with flattened ranks, below the ranks whose loops are outside of the flattened loop."""
     names = operand.tree.names
-    depth = plan.top(flatten.name)
+    depth = plan.find_top_depth(flatten.name)
     other_ranks = [name for name in names if name not in flatten.ranks]
     outer_ranks = [name for name in other_ranks if _find_outermost_depth(plan, operand, name) < depth]
     inner_ranks = [name for name in other_ranks if name not in outer_ranks]
@@ -228,8 +228,8 @@ def _follow(plan: LoopPlan, operands: Sequence[Operand], follow: Follow) -> None
     Raises:
         InputError: the leader's pieces are by occupancy.
     """
-    sizes = plan.piece_sizes(plan.splits[follow.leader])
-    if 0 in sizes:  # ``piece_sizes`` gives 0 for pieces by occupancy
+    sizes = plan.list_piece_sizes(plan.splits[follow.leader])
+    if 0 in sizes:  # ``list_piece_sizes`` gives 0 for pieces by occupancy
         raise InputError(f"{follow.rank} cannot follow {follow.leader}: its pieces are not cut by shape")
     for operand in operands:
         use = next((use for use in operand.uses if use.declared == follow.rank), None)
@@ -283,7 +283,7 @@ class _HaloPieces:
     def add_to(self, tree: FiberTree, rank: str) -> FiberTree:
         """Return the tree with the rank of the pieces at its root."""
         columns = dict(zip(tree.names, tree.columns(), strict=True))
-        members = [self._members(start, columns, rank) for start in range(0, self.shape, self.size)]
+        members = [self._find_members(start, columns, rank) for start in range(0, self.shape, self.size)]
         positions = np.concatenate(members)
         sizes = [len(positions) for positions in members]
         piece_starts = np.repeat(np.arange(len(members)) * self.size, sizes)
@@ -291,7 +291,7 @@ class _HaloPieces:
         other_columns = [columns[name][positions] for name in tree.names]
         return FiberTree.from_coo(shapes, [piece_starts, *other_columns], tree.values[positions])
 
-    def _members(self, start: int, columns: Mapping[str, Integers], rank: str) -> Integers:
+    def _find_members(self, start: int, columns: Mapping[str, Integers], rank: str) -> Integers:
         """Return the positions, in tree order, of the elements in the piece that begins at ``start``."""
         last = min(start + self.size, self.shape) - 1
         bounds = self.coefficient * start, self.coefficient * last  # decreasing for a negative coefficient

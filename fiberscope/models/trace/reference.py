@@ -133,7 +133,7 @@ class Arithmetic:
         if isinstance(expression, Take):
             return self._mask_absent(operands[expression.selected][0], reduce(and_, present))
         if isinstance(expression, Call):
-            result = self.function(expression.function, [values for values, _ in operands])
+            result = self.apply_function(expression.function, [values for values, _ in operands])
             return self._mask_absent(result, reduce(or_, present))
         return self._apply_operation(expression, operands)
 
@@ -144,7 +144,7 @@ class Arithmetic:
         if len(operands) == 1:
             return self._mask_absent(-result, mask)
         for values, present in operands[1:]:
-            combined = self.function(self.operators[expression.operator], [result, values])
+            combined = self.apply_function(self.operators[expression.operator], [result, values])
             # a product needs both operands; a sum or a difference uses the empty value of an absent operand
             mask = mask & present if expression.operator == "*" else mask | present
             result, mask = self._mask_absent(combined, mask)
@@ -153,7 +153,7 @@ class Arithmetic:
     def _mask_absent(self, values: Floats, mask: Mask) -> tuple[Floats, Mask]:
         return np.where(mask, values, self.empty), mask
 
-    def function(self, name: str, arguments: list[Floats]) -> Floats:
+    def apply_function(self, name: str, arguments: list[Floats]) -> Floats:
         """Return the result of a function.
 
         In the body of a function of the specification, operators have their default meaning.

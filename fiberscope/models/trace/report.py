@@ -17,10 +17,10 @@ from fiberscope.models.trace.operands import CascadeOperand, convert_tree
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import UNCHECKED
-from fiberscope.results.costs.run_costs import RunActivity, area_items, static_items
+from fiberscope.results.costs.run_costs import RunActivity, iterate_area_items, iterate_static_items
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import build_report, traffic_by_tensor, verification, workload
+from fiberscope.results.report.frame import build_report, collect_traffic_by_tensor, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
@@ -112,9 +112,9 @@ def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = 
 def _estimate_costs(modelled: ModelledRun, cycles: int, seconds: float) -> dict[str, Any]:
     chip = price_chip_parts(modelled.specification)
     # the clock and the leakage of the parts; without counters, a part has all cycles of the run, none busy
-    static = static_items(chip, RunActivity({}, {}, {}, cycles, seconds))
-    energy = costs.energy_fields([*modelled.energy.items, *static], seconds)
-    return {**energy, **costs.area_fields(area_items(chip))}
+    static = iterate_static_items(chip, RunActivity({}, {}, {}, cycles, seconds))
+    energy = costs.build_energy_fields([*modelled.energy.items, *static], seconds)
+    return {**energy, **costs.build_area_fields(iterate_area_items(chip))}
 
 
 def _answer(modelled: ModelledRun) -> SparseTensor:
@@ -222,7 +222,7 @@ def _count_traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
 def _describe_cached(cached: CachedTraffic | None) -> parts.Cached | None:
     if cached is None:
         return None
-    return parts.Cached(traffic=traffic_by_tensor(cached.traffic), in_flight=cached.in_flight)
+    return parts.Cached(traffic=collect_traffic_by_tensor(cached.traffic), in_flight=cached.in_flight)
 
 
 def _list_unmoved(modelled: ModelledRun) -> dict[str, str]:

@@ -46,7 +46,7 @@ class Source:
     path: Path
     node: yaml.MappingNode
 
-    def section(self, name: str) -> Mapping[str, yaml.Node]:
+    def read_section(self, name: str) -> Mapping[str, yaml.Node]:
         """Return the entries of a section by key; an absent section has none."""
         return _find_section(self.node, name)
 
@@ -65,14 +65,14 @@ class Source:
     @property
     def symbols(self) -> Mapping[str, yaml.Node]:
         """Return the declared symbols; without declarations, the implied symbols."""
-        return self.section("symbols") or self.implied_symbols()
+        return self.read_section("symbols") or self.find_implied_symbols()
 
-    def implied_symbols(self) -> Mapping[str, yaml.Node]:
+    def find_implied_symbols(self) -> Mapping[str, yaml.Node]:
         """Return sizes of partitions and scalars of expressions by name, each with its first node.
 
         A file without declared symbols leaves their values to each run, as TeAAL's public compiler does.
         """
-        partitions, einsum = self.section("mapping").get("partitioning"), self.section("einsum")
+        partitions, einsum = self.read_section("mapping").get("partitioning"), self.read_section("einsum")
         nodes: dict[str, yaml.Node] = {}
         for node in _find_scalars(partitions) if partitions else ():
             for name in _SIZE_SYMBOL.findall(str(node.value)):

@@ -293,7 +293,7 @@ class Storage:
         order, is_written = self._order(binding.tensor), binding.tensor == self.prepared.einsum.output
         if not (tensor_format.accepts(order) if is_written else tensor_format.rank_order == order):
             return 0
-        return tensor_format.ranks[binding.rank].entry_bits(binding.kind)
+        return tensor_format.ranks[binding.rank].count_entry_bits(binding.kind)
 
     def _find_recorded_rank(self, binding: StorageBinding) -> str:
         """Return the rank whose accesses are recorded; for links and heads, the rank that makes nodes."""

@@ -27,7 +27,7 @@ class RankFormat:
     fhbits: int = 0
     rhbits: int = 0
 
-    def entry_bits(self, kind: str) -> int:
+    def count_entry_bits(self, kind: str) -> int:
         """Return the bits of a ``coord``, ``payload`` or ``elem``; 0 if the format stores none."""
         return {"coord": self.cbits, "payload": self.pbits, "elem": self.cbits + self.pbits}[kind]
 
@@ -63,7 +63,7 @@ class Format:
         is_inner_equal = self.rank_order[depth:] == tuple(order[depth:])
         return is_inner_equal and sorted(self.rank_order[:depth]) == sorted(order[:depth])
 
-    def stored_kinds(self, root: str) -> list[tuple[str, str]]:
+    def list_stored_kinds(self, root: str) -> list[tuple[str, str]]:
         """Return a pair of rank and kind for each kind of entries stored in the ranks from ``root`` down.
 
         The kinds are ``coord``, ``payload`` and ``elem``.
@@ -72,5 +72,5 @@ class Format:
         for rank in self.rank_order[self.rank_order.index(root) :]:
             rank_format = self.ranks[rank]
             names = ("elem",) if rank_format.layout == "interleaved" else ("coord", "payload")
-            kinds += [(rank, kind) for kind in names if rank_format.entry_bits(kind)]
+            kinds += [(rank, kind) for kind in names if rank_format.count_entry_bits(kind)]
         return kinds

@@ -195,7 +195,7 @@ class _Projection:
 
     def project_term(self, term: Term) -> tuple[Floats, Floats]:
         """Return the contribution of a term."""
-        tables = [self._weight_factor(term, number) for number in range(len(term.factors))]
+        tables = [self._sum_weighted_factor(term, number) for number in range(len(term.factors))]
         product = tables[0]
         for number, table in enumerate(tables[1:], start=1):
             ranks = dict.fromkeys([*product.columns, *table.columns])
@@ -208,7 +208,7 @@ class _Projection:
         values, sizes = self.project_table(product)
         return term.sign * values, sizes
 
-    def _weight_factor(self, term: Term, number: int) -> Points:
+    def _sum_weighted_factor(self, term: Term, number: int) -> Points:
         """Return a weighted factor, summed block by block over the ranks that no other factor has."""
         access = term.factors[number]
         tree = self.work.tensors[access.tensor]

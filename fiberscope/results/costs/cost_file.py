@@ -107,11 +107,11 @@ def _load_cost_file(path: Path, _modified: int) -> CompiledCosts:
     key of that cache: a modified file is loaded again.
     """
     inputs = [str(path).encode(), *(file.read_bytes() for file in (path, ENERGIES, AREAS, *FORMAT_MODULES))]
-    cache_file = _cache_path(hashlib.sha256(b"\0".join(inputs)).hexdigest())
+    cache_file = _build_cache_path(hashlib.sha256(b"\0".join(inputs)).hexdigest())
     # A copy that is missing, damaged, or of other fields is compiled again
     with suppress(OSError, ValueError, TypeError):
         checksum, _, text = cache_file.read_bytes().partition(b"\n")
-        if checksum == _checksum(text):
+        if checksum == _compute_checksum(text):
             return CompiledCosts(**json.loads(text))
     compiled = _compile(path)
     with suppress(OSError):  # without a cache, the next process compiles again
@@ -119,7 +119,7 @@ def _load_cost_file(path: Path, _modified: int) -> CompiledCosts:
     return compiled
 
 
-def _cache_path(digest: str) -> Path:
+def _build_cache_path(digest: str) -> Path:
     """Return the path of the cached copy for inputs with this digest; it may not exist."""
     from fiberscope.workloads.cache import cache_folder  # noqa: PLC0415  (it takes time to load)
 
@@ -133,10 +133,10 @@ def _write_cache(path: Path, document: Mapping[str, object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(document).encode()
     with replacing(path) as file:
-        file.write(_checksum(text) + b"\n" + text)
+        file.write(_compute_checksum(text) + b"\n" + text)
 
 
-def _checksum(text: bytes) -> bytes:
+def _compute_checksum(text: bytes) -> bytes:
     """Return the SHA-256 checksum in hexadecimal digits."""
     return hashlib.sha256(text).hexdigest().encode()
 

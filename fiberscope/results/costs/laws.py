@@ -14,7 +14,7 @@ from functools import cache
 from math import log2
 
 from fiberscope.results.costs.cost import Basis
-from fiberscope.results.costs.netlists import LIBRARIES, PRICED, Netlist, measured_netlists
+from fiberscope.results.costs.netlists import LIBRARIES, PRICED, Netlist, read_measured_netlists
 
 # Bounds of the area in osu018, divided by that of the same Verilog in nangate45. The netlists that were
 # measured in both libraries take 24.4 to 36.23 times the area.
@@ -41,18 +41,18 @@ class Law:
     ignored: tuple[str, ...] = ()
 
 
-def _parameter(name: str) -> Callable[[Numbers], float]:
+def _build_parameter_law(name: str) -> Callable[[Numbers], float]:
     return lambda numbers: numbers[name]
 
 
-def _butterflies(name: str) -> Callable[[Numbers], float]:
+def _build_butterfly_law(name: str) -> Callable[[Numbers], float]:
     """Return the size of a butterfly network: lanes times levels."""
     return lambda numbers: numbers[name] * log2(numbers[name])
 
 
 LAWS: Mapping[str, Law] = {
-    "adder_network": Law(_butterflies("leaves"), ("leaves",), 0.05),
-    "bank": Law(_parameter("ways"), ("ways",), 0.2, ("sets",)),
+    "adder_network": Law(_build_butterfly_law("leaves"), ("leaves",), 0.05),
+    "bank": Law(_build_parameter_law("ways"), ("ways",), 0.2, ("sets",)),
     "benes": Law(lambda numbers: numbers["lanes"] * (2 * log2(numbers["lanes"]) - 1), ("lanes",), 0.05),
     "concentrator": Law(
         lambda numbers: numbers.get("requesters", 8) + numbers.get("repliers", 8),
@@ -66,10 +66,10 @@ LAWS: Mapping[str, Law] = {
         0.09,
         ("route", "group", "interleave_bits"),
     ),
-    "divider": Law(_parameter("lanes"), ("lanes",), 0.05),
-    "fiber_reader": Law(_parameter("radix"), ("radix",), 0.05),
-    "intersector": Law(_parameter("words"), ("words",), 0.2),
-    "merger": Law(_parameter("radix"), ("radix",), 0.02, ("stages",)),
+    "divider": Law(_build_parameter_law("lanes"), ("lanes",), 0.05),
+    "fiber_reader": Law(_build_parameter_law("radix"), ("radix",), 0.05),
+    "intersector": Law(_build_parameter_law("words"), ("words",), 0.2),
+    "merger": Law(_build_parameter_law("radix"), ("radix",), 0.02, ("stages",)),
     # Fitted to generic gates: 18,066 with 8 inputs and 175,555 with 32 inputs, for 8 outputs.
     "packer": Law(
         lambda numbers: numbers["inputs"] * (numbers["inputs"] + numbers["outputs"]),
@@ -78,9 +78,9 @@ LAWS: Mapping[str, Law] = {
     ),
     # Fitted to the netlists in osu018 with 8 and 16 ways; their areas have the ratio 1.855.
     "prefetcher": Law(lambda numbers: numbers["radix"] + 1.35, ("radix",), 0.1),
-    "prefix_sum": Law(_butterflies("lanes"), ("lanes",), 0.05),
+    "prefix_sum": Law(_build_butterfly_law("lanes"), ("lanes",), 0.05),
     "scheduler": Law(
-        _parameter("elements"),
+        _build_parameter_law("elements"),
         ("elements",),
         0.1,
         (
@@ -127,7 +127,7 @@ def find_netlist_area(call: str) -> NetlistArea | None:
         call: block and parameters, in the format of ``netlists.call_of``.
     """
     block, arguments = _parse(call)
-    areas = dict(_measured_areas(block))
+    areas = dict(_iterate_measured_areas(block))
     measurement = areas.get(tuple(sorted(arguments.items())))
     if measurement is not None and measurement.basis == "measured":
         return measurement
@@ -135,21 +135,21 @@ def find_netlist_area(call: str) -> NetlistArea | None:
     size = _size_of(law, arguments)
     if law is None or size is None:
         return measurement
-    fixed = _fixed_arguments(law, arguments)
-    comparable = {key: area for key, area in areas.items() if _fixed_arguments(law, dict(key)) == fixed}
+    fixed = _list_fixed_arguments(law, arguments)
+    comparable = {key: area for key, area in areas.items() if _list_fixed_arguments(law, dict(key)) == fixed}
     priced = {key: area for key, area in comparable.items() if area.basis == "measured"}
     if measurement is not None and len(priced) < 2:
         return measurement
     sized = ((_size_of(law, dict(key)), area) for key, area in (priced or comparable).items())
     sizes = {key: area for key, area in sized if key is not None}
-    return _area_by_law(law, sizes, size) if sizes else None
+    return _estimate_area_by_law(law, sizes, size) if sizes else None
 
 
-def netlists_up_to(call: str) -> Iterator[Netlist]:
+def iterate_netlists_up_to(call: str) -> Iterator[Netlist]:
     """Yield the measured netlists of a block with at most the size of ``call`` by the block's law."""
     block, arguments = _parse(call)
     law = LAWS.get(block)
-    for netlist in measured_netlists().values():
+    for netlist in read_measured_netlists().values():
         name, other = _parse(netlist.call)
         if name == block and (other == arguments or _is_at_most(law, other, arguments)):
             yield netlist
@@ -160,10 +160,10 @@ def _is_at_most(law: Law | None, arguments: Mapping[str, str], other: Mapping[st
     size, limit = _size_of(law, arguments), _size_of(law, other)
     if law is None or size is None or limit is None:
         return False
-    return size <= limit and _fixed_arguments(law, arguments) == _fixed_arguments(law, other)
+    return size <= limit and _list_fixed_arguments(law, arguments) == _list_fixed_arguments(law, other)
 
 
-def _area_by_law(law: Law, sizes: Mapping[float, NetlistArea], size: float) -> NetlistArea:
+def _estimate_area_by_law(law: Law, sizes: Mapping[float, NetlistArea], size: float) -> NetlistArea:
     """Return the area of a size by a law.
 
     Args:
@@ -196,16 +196,16 @@ def _area_by_law(law: Law, sizes: Mapping[float, NetlistArea], size: float) -> N
     return NetlistArea(um2, max(um2 * spread, scaled_upper), flip_flops, "law", source)
 
 
-def _measured_areas(block: str) -> Iterator[tuple[tuple[tuple[str, str], ...], NetlistArea]]:
+def _iterate_measured_areas(block: str) -> Iterator[tuple[tuple[tuple[str, str], ...], NetlistArea]]:
     """Yield the measured netlists of a block by their arguments; netlists in the priced cells come last."""
-    netlists = measured_netlists().values()
+    netlists = read_measured_netlists().values()
     for netlist in sorted(netlists, key=lambda netlist: netlist.library == PRICED):
         name, arguments = _parse(netlist.call)
         if name == block:
-            yield tuple(sorted(arguments.items())), _area(netlist)
+            yield tuple(sorted(arguments.items())), _read_area(netlist)
 
 
-def _area(netlist: Netlist) -> NetlistArea:
+def _read_area(netlist: Netlist) -> NetlistArea:
     if netlist.library == PRICED:
         source = f"netlists.csv: {PRICED}"
         return NetlistArea(netlist.um2, netlist.um2, netlist.flip_flops, "measured", source)
@@ -221,7 +221,7 @@ def _parse(call: str) -> tuple[str, Mapping[str, str]]:
     return call.partition("(")[0], dict(_ARGUMENT.findall(call))
 
 
-def _fixed_arguments(law: Law, arguments: Mapping[str, str]) -> dict[str, str]:
+def _list_fixed_arguments(law: Law, arguments: Mapping[str, str]) -> dict[str, str]:
     """Return the arguments that must be equal in two netlists for the law to relate their areas."""
     varied = {*law.parameters, *law.ignored}
     return {name: text for name, text in arguments.items() if name not in varied}

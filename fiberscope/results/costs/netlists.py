@@ -88,12 +88,12 @@ def call_of(block: str, arguments: Mapping[str, object]) -> str:
     return f"{block}({', '.join(f'{name}={arguments[name]}' for name in sorted(arguments))})"
 
 
-def measured_netlists() -> Mapping[tuple[str, str], Netlist]:
+def read_measured_netlists() -> Mapping[tuple[str, str], Netlist]:
     """Return the netlists of the shipped table and of the user's table, by call and library."""
-    return _tables(*user_table_version())
+    return _read_tables(*read_user_table_version())
 
 
-def user_table_version() -> tuple[Path, int]:
+def read_user_table_version() -> tuple[Path, int]:
     """Return the path of the user's table and the time of its last change in ns; 0 if it does not exist."""
     path, modified = user_table(), 0
     with suppress(OSError):
@@ -109,7 +109,7 @@ def user_table() -> Path:
 
 
 @lru_cache(maxsize=4)
-def _tables(user_path: Path, _modified: int) -> Mapping[tuple[str, str], Netlist]:
+def _read_tables(user_path: Path, _modified: int) -> Mapping[tuple[str, str], Netlist]:
     return {**read_netlists(user_path), **read_netlists(SHIPPED_NETLISTS)}
 
 

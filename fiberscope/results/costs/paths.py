@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fiberscope.results.costs.cost import Basis
-from fiberscope.results.costs.laws import netlists_up_to
+from fiberscope.results.costs.laws import iterate_netlists_up_to
 from fiberscope.results.costs.netlists import PRICED
 
 # Ratio of a path in osu018 to the path of the same Verilog in nangate45, minimum and maximum (docs/rtl.md).
@@ -38,7 +38,7 @@ def find_path(call: str) -> LogicPath | None:
         LogicPath(row.path_ns, "measured" if row.call == call else "law", f"{row.library}: {row.call}")
         if row.library == PRICED
         else LogicPath(row.path_ns / SPEEDUPS[1], "law", f"{row.library} over {SPEEDUPS[1]:g}: {row.call}")
-        for row in netlists_up_to(call)
+        for row in iterate_netlists_up_to(call)
     ]
     measured = [path for path in paths if path.basis == "measured"]
     return max(measured or paths, key=lambda path: path.ns, default=None)

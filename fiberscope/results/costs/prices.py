@@ -13,16 +13,16 @@ from fiberscope.results.costs.cost_file import CompiledCosts, PostfixExpression
 from fiberscope.results.costs.laws import NetlistArea, find_netlist_area
 from fiberscope.results.costs.netlists import call_of
 from fiberscope.results.costs.paths import LogicPath, find_path
-from fiberscope.results.costs.scaling import area_factor, energy_factor
+from fiberscope.results.costs.scaling import compute_area_factor, compute_energy_factor
 from fiberscope.results.costs.silicon import (
     SRAM_AREA,
     SRAM_ENERGY,
     TABLES_NM,
     TABLES_VOLTS,
-    clock_energy,
-    logic_area,
-    logic_leakage,
-    sram_leakage,
+    estimate_clock_energy,
+    estimate_logic_area,
+    estimate_logic_leakage,
+    estimate_sram_leakage,
 )
 
 WIRE = "Wire.millimetre"  # one bit over one millimetre, in energies.yaml
@@ -99,8 +99,11 @@ def price_machine(book: CompiledCosts, parameters: Mapping[str, object], machine
     parts = book.sections["parts"]
     expressions = (expression for part in parts.values() for expression in part["actions"].values())
     return Prices(
-        memory=_published_costs(book.sections["memory"], pricing.energies, 1.0),  # off-chip, not scaled
-        operations=_published_costs(book.sections["operations"], pricing.energies, pricing.energy_scale),
+        # Off-chip, not scaled
+        memory=_evaluate_published_costs(book.sections["memory"], pricing.energies, 1.0),
+        operations=_evaluate_published_costs(
+            book.sections["operations"], pricing.energies, pricing.energy_scale
+        ),
         parts={name: pricing.price(part) for name, part in parts.items()},
         without=tuple(book.sections["without"]),
         besides={name: pricing.price(part) for name, part in book.sections["besides"].items()},
@@ -125,7 +128,7 @@ def price_part(book: CompiledCosts, name: str, attributes: Mapping[str, object])
     return _Pricing(book, attributes).price(part)
 
 
-def sram_bytes(book: CompiledCosts, parameters: Mapping[str, object]) -> dict[str, float]:
+def count_sram_bytes(book: CompiledCosts, parameters: Mapping[str, object]) -> dict[str, float]:
     """Return the bytes of all SRAMs of one component, by the family or pattern of the cost file.
 
     Args:
@@ -137,7 +140,7 @@ def sram_bytes(book: CompiledCosts, parameters: Mapping[str, object]) -> dict[st
     """
     pricing = _Pricing(book, parameters)
     return {
-        name: sum(size * count for size, _word, count in pricing.sram_sizes(part).values())
+        name: sum(size * count for size, _word, count in pricing.evaluate_sram_sizes(part).values())
         for name, part in book.sections["parts"].items()
     }
 
@@ -154,7 +157,7 @@ def netlist_calls(book: CompiledCosts, parameters: Mapping[str, object]) -> list
     """
     pricing = _Pricing(book, parameters)
     parts = book.sections["parts"].values()
-    return [pricing.netlist_call(call) for part in parts for call in (*part["rtl"], *part["paths"])]
+    return [pricing.format_netlist_call(call) for part in parts for call in (*part["rtl"], *part["paths"])]
 
 
 def _iterate_names(entry: object) -> Iterator[str]:
@@ -166,7 +169,7 @@ def _iterate_names(entry: object) -> Iterator[str]:
             yield from _iterate_names(item)
 
 
-def _published_costs(
+def _evaluate_published_costs(
     entries: Mapping[str, Any], energies: Mapping[str, object], scale: float
 ) -> dict[str, Cost]:
     """Evaluate energies that have a single published figure."""
@@ -197,11 +200,11 @@ class _Pricing:
     @property
     def energy_scale(self) -> float:
         technology, voltage = self.book.sections["technology"], self.book.sections["voltage"]
-        return energy_factor(TABLES_NM, TABLES_VOLTS, technology, voltage)
+        return compute_energy_factor(TABLES_NM, TABLES_VOLTS, technology, voltage)
 
     @property
     def area_scale(self) -> float:
-        return area_factor(TABLES_NM, self.book.sections["technology"])
+        return compute_area_factor(TABLES_NM, self.book.sections["technology"])
 
     @property
     def cells(self) -> SramCells:
@@ -210,19 +213,21 @@ class _Pricing:
 
     def price(self, entry: Mapping[str, Any]) -> PartCosts:
         """Price one part; areas are multiplied by the count of the part."""
-        sizes = self.sram_sizes(entry)
+        sizes = self.evaluate_sram_sizes(entry)
         srams = {name: estimate(size, word, self.cells) for name, (size, word, _count) in sizes.items()}
-        netlists = {call: find_netlist_area(call) for call in map(self.netlist_call, entry["rtl"])}
+        netlists = {call: find_netlist_area(call) for call in map(self.format_netlist_call, entry["rtl"])}
         count = _evaluate(entry["count"], self.parameters)
         areas = {
-            **{name: self._sram_area(sram).times(sizes[name][-1]) for name, sram in srams.items()},
-            **{call: self._netlist_area(netlist) for call, netlist in netlists.items()},
-            **self._arithmetic(entry),
+            **{name: self._price_sram_area(sram).times(sizes[name][-1]) for name, sram in srams.items()},
+            **{call: self._price_netlist_area(netlist) for call, netlist in netlists.items()},
+            **self._price_arithmetic(entry),
         }
-        clock, leakage = self._clock_and_leakage(entry, netlists) if areas else (UNKNOWN, UNKNOWN)
-        sram_leakages = [sram_leakage(sram, sizes[name][-1], self.cells) for name, sram in srams.items()]
-        actions, wires = self._actions(entry["actions"], srams)
-        paths = [find_path(call) for call in (*netlists, *map(self.netlist_call, entry["paths"]))]
+        clock, leakage = self._price_clock_and_leakage(entry, netlists) if areas else (UNKNOWN, UNKNOWN)
+        sram_leakages = [
+            estimate_sram_leakage(sram, sizes[name][-1], self.cells) for name, sram in srams.items()
+        ]
+        actions, wires = self._price_actions(entry["actions"], srams)
+        paths = [find_path(call) for call in (*netlists, *map(self.format_netlist_call, entry["paths"]))]
         return PartCosts(
             actions=actions,
             wires=wires,
@@ -233,7 +238,7 @@ class _Pricing:
             path=max(filter(None, paths), key=lambda path: path.ns, default=None),
         )
 
-    def _actions(
+    def _price_actions(
         self, entries: Mapping[str, list[str]], srams: Mapping[str, Sram]
     ) -> tuple[dict[str, Cost], dict[str, Cost]]:
         """Return the energies of actions without wires, and of their wires.
@@ -263,7 +268,7 @@ class _Pricing:
                 actions[name] = Cost.exact(energy, "published", "energies.yaml")
         return actions, wires
 
-    def _clock_and_leakage(
+    def _price_clock_and_leakage(
         self, entry: Mapping[str, Any], netlists: Mapping[str, NetlistArea | None]
     ) -> tuple[Cost, Cost]:
         """Return the energy of the clock and the power of leakage of netlists and arithmetic.
@@ -272,22 +277,22 @@ class _Pricing:
         """
         measured = [netlist for netlist in netlists.values() if netlist is not None]
         # A register of the arithmetic has the area 1 and all other units 0, so the area is a count.
-        registers = self._arithmetic_um2(entry, {**dict.fromkeys(self.book.areas, 0), "register": 1})
-        um2 = sum(netlist.um2 for netlist in measured) + self._arithmetic_um2(entry, self.book.areas)
+        registers = self._compute_arithmetic_um2(entry, {**dict.fromkeys(self.book.areas, 0), "register": 1})
+        um2 = sum(netlist.um2 for netlist in measured) + self._compute_arithmetic_um2(entry, self.book.areas)
         flip_flops = sum(netlist.flip_flops for netlist in measured) + registers
-        costs = clock_energy(flip_flops, self.energy_scale), logic_leakage(um2)
+        costs = estimate_clock_energy(flip_flops, self.energy_scale), estimate_logic_leakage(um2)
         if len(measured) == len(netlists):
             return costs
         return replace(costs[0], upper=None), replace(costs[1], upper=None)
 
-    def sram_sizes(self, entry: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+    def evaluate_sram_sizes(self, entry: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
         """Return the size in bytes, the width of a word in bits, and the count of each SRAM."""
         return {
-            name: tuple(self._positive(sram[key]) for key in ("size", "word", "count"))
+            name: tuple(self._evaluate_positive(sram[key]) for key in ("size", "word", "count"))
             for name, sram in entry["srams"].items()
         }
 
-    def _positive(self, expression: list[str]) -> float:
+    def _evaluate_positive(self, expression: list[str]) -> float:
         number = _evaluate(expression, self.parameters)
         if number <= 0:
             raise PostfixExpression(expression[0], ()).make_error(
@@ -295,30 +300,30 @@ class _Pricing:
             )
         return number
 
-    def _sram_area(self, sram: Sram) -> Cost:
+    def _price_sram_area(self, sram: Sram) -> Cost:
         um2 = self.area_scale * sram.area_um2
         return Cost(um2, SRAM_AREA * um2, "law", "sram_table.csv")
 
-    def _netlist_area(self, netlist: NetlistArea | None) -> Cost:
+    def _price_netlist_area(self, netlist: NetlistArea | None) -> Cost:
         if netlist is None:
             return UNKNOWN
-        area = logic_area(netlist.um2, netlist.upper, netlist.basis, netlist.source)
+        area = estimate_logic_area(netlist.um2, netlist.upper, netlist.basis, netlist.source)
         return area.times(self.area_scale)
 
-    def _arithmetic(self, entry: Mapping[str, Any]) -> dict[str, Cost]:
+    def _price_arithmetic(self, entry: Mapping[str, Any]) -> dict[str, Cost]:
         if "area" not in entry:
             return {}
-        um2 = self.area_scale * self._arithmetic_um2(entry, self.book.areas)
+        um2 = self.area_scale * self._compute_arithmetic_um2(entry, self.book.areas)
         if "area_upper" not in entry:
-            return {ARITHMETIC: logic_area(um2, um2, "published", "areas.yaml")}
+            return {ARITHMETIC: estimate_logic_area(um2, um2, "published", "areas.yaml")}
         upper = self.area_scale * _evaluate(entry["area_upper"], {**self.parameters, **self.book.areas})
         return {ARITHMETIC: Cost(um2, upper, "published", "costs.yaml, an interval")}
 
-    def _arithmetic_um2(self, entry: Mapping[str, Any], areas: Mapping[str, float]) -> float:
+    def _compute_arithmetic_um2(self, entry: Mapping[str, Any], areas: Mapping[str, float]) -> float:
         """Return the area of a part outside of SRAMs and netlists, unscaled, given the areas of units."""
         return _evaluate(entry["area"], {**self.parameters, **areas}) if "area" in entry else 0.0
 
-    def netlist_call(self, netlist: list[Any]) -> str:
+    def format_netlist_call(self, netlist: list[Any]) -> str:
         """Return a netlist's block with its evaluated parameters, in the format of ``call_of``."""
         _location, block, arguments = netlist
         numbers = {

@@ -89,23 +89,27 @@ def charge_run(activity: RunActivity, prices: Prices, chip: ChipParts | None = N
     """
     parts = {family: prices.find_part(family) for family in activity.families if family != CHANNELS}
     if chip is None:
-        chip = chip_of(prices, {family: len(members) for family, members in activity.families.items()})
+        chip = list_chip_parts(
+            prices, {family: len(members) for family, members in activity.families.items()}
+        )
     energy = [
         *(
             item
             for family in parts
-            for item in _action_items(family, parts[family], activity.families[family])
+            for item in _iterate_action_items(family, parts[family], activity.families[family])
         ),
-        *_memory_items(activity, prices),
-        *_operation_items(activity.operations, prices.operations),
-        *static_items(chip, activity),
+        *_iterate_memory_items(activity, prices),
+        *_iterate_operation_items(activity.operations, prices.operations),
+        *iterate_static_items(chip, activity),
         *(() if prices.has_wires else (NO_WIRES,)),
-        *map(_unknown_energy, prices.without),
+        *map(_build_unknown_energy, prices.without),
     ]
-    return RunCosts(energy, [*area_items(chip), *(AreaItem(name, "", UNKNOWN) for name in prices.without)])
+    return RunCosts(
+        energy, [*iterate_area_items(chip), *(AreaItem(name, "", UNKNOWN) for name in prices.without)]
+    )
 
 
-def chip_of(prices: Prices, numbers: Mapping[str, int]) -> ChipParts:
+def list_chip_parts(prices: Prices, numbers: Mapping[str, int]) -> ChipParts:
     """Return the parts of a chip: its families of components, and the parts that are no component.
 
     Off-chip memory is not included.
@@ -120,7 +124,7 @@ def chip_of(prices: Prices, numbers: Mapping[str, int]) -> ChipParts:
     return {**families, **{name: (1, part) for name, part in prices.besides.items()}}
 
 
-def area_items(chip: ChipParts) -> Iterator[AreaItem]:
+def iterate_area_items(chip: ChipParts) -> Iterator[AreaItem]:
     """Yield the areas of the parts of a chip."""
     for name, (number, part) in chip.items():
         areas = part.areas if part else {}
@@ -129,7 +133,7 @@ def area_items(chip: ChipParts) -> Iterator[AreaItem]:
             yield AreaItem(name, "", UNKNOWN)
 
 
-def static_items(chip: ChipParts, activity: RunActivity) -> Iterator[EnergyItem]:
+def iterate_static_items(chip: ChipParts, activity: RunActivity) -> Iterator[EnergyItem]:
     """Yield the energies of clock and leakage of the parts of a chip.
 
     The lower end counts the clock in busy cycles only, the upper end in all cycles, as without gating.
@@ -151,19 +155,19 @@ def static_items(chip: ChipParts, activity: RunActivity) -> Iterator[EnergyItem]
         yield EnergyItem(name, "leakage", LEAKAGE, leakage.times(number * picoseconds))
 
 
-def _unknown_energy(component: str) -> EnergyItem:
+def _build_unknown_energy(component: str) -> EnergyItem:
     return EnergyItem(component, "", DYNAMIC, UNKNOWN)
 
 
-NO_WIRES: Final = _unknown_energy(WIRES)
+NO_WIRES: Final = _build_unknown_energy(WIRES)
 
 
-def _action_items(
+def _iterate_action_items(
     family: str, part: PartCosts | None, members: Sequence[Mapping[str, int]]
 ) -> Iterator[EnergyItem]:
     """Yield the energies of the actions of a family and their wires; one unknown item without an entry."""
     if part is None:
-        yield _unknown_energy(family)
+        yield _build_unknown_energy(family)
         return
     priced = [*part.actions.items(), *((name + OF_WIRES, cost) for name, cost in part.wires.items())]
     for name, cost in priced:
@@ -173,7 +177,7 @@ def _action_items(
             yield EnergyItem(family, name, DYNAMIC, cost.times(count))
 
 
-def _memory_items(activity: RunActivity, prices: Prices) -> Iterator[EnergyItem]:
+def _iterate_memory_items(activity: RunActivity, prices: Prices) -> Iterator[EnergyItem]:
     """Yield the energies of memory by tensor; one unknown item if memory has no price."""
     if not prices.memory:
         yield EnergyItem(CHANNELS, "", MEMORY, UNKNOWN)
@@ -185,7 +189,9 @@ def _memory_items(activity: RunActivity, prices: Prices) -> Iterator[EnergyItem]
                 yield EnergyItem(CHANNELS, f"{direction} {tensor}", MEMORY, cost.times(bits))
 
 
-def _operation_items(operations: Mapping[str, int], prices: Mapping[str, Cost]) -> Iterable[EnergyItem]:
+def _iterate_operation_items(
+    operations: Mapping[str, int], prices: Mapping[str, Cost]
+) -> Iterable[EnergyItem]:
     return (
         EnergyItem(OPERATIONS, name, DYNAMIC, cost.times(operations[name]))
         for name, cost in prices.items()

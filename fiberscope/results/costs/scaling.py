@@ -41,7 +41,7 @@ ENERGIES: Mapping[int, tuple[float, float, float]] = {  # coefficients of V^2, V
 LIMITS = (min(AREAS), max(AREAS))  # nm
 
 
-def area_factor(source_nm: float, target_nm: float) -> float:
+def compute_area_factor(source_nm: float, target_nm: float) -> float:
     """Return the factor by which an area changes between two technologies.
 
     Between two nodes of the table, the area is a power of the feature size.
@@ -52,19 +52,21 @@ def area_factor(source_nm: float, target_nm: float) -> float:
     return _interpolate(AREAS, target_nm) / _interpolate(AREAS, source_nm)
 
 
-def energy_factor(source_nm: float, source_volts: float, target_nm: float, target_volts: float) -> float:
+def compute_energy_factor(
+    source_nm: float, source_volts: float, target_nm: float, target_volts: float
+) -> float:
     """Return the factor by which the energy of an action changes between two technologies.
 
-    The interpolation between nodes is that of ``area_factor``.
+    The interpolation between nodes is that of ``compute_area_factor``.
 
     Args:
         source_nm, target_nm: feature sizes within ``LIMITS``.
         source_volts, target_volts: supply voltages.
     """
-    return _energy(target_nm, target_volts) / _energy(source_nm, source_volts)
+    return _evaluate_energy(target_nm, target_volts) / _evaluate_energy(source_nm, source_volts)
 
 
-def _energy(nanometres: float, volts: float) -> float:
+def _evaluate_energy(nanometres: float, volts: float) -> float:
     """Return the energy at a feature size and a voltage, in the unit of the polynomials."""
     energies = {
         node: square * volts**2 + linear * volts + constant

@@ -13,12 +13,12 @@ from fiberscope.results.costs.scaling import LIMITS
 _NETLIST = r"^\w+\(\w+=[^,()]+(, *\w+=[^,()]+)*\)$|^\w+\(\)$"
 
 
-def _expression_text(value: object) -> object:
+def _accept_number(value: object) -> object:
     """Accept a number as an expression."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _with_unit(unit: str, example: str) -> BeforeValidator:
+def _build_unit_validator(unit: str, example: str) -> BeforeValidator:
     def number(value: object) -> float:
         match = re.fullmatch(rf"(\d+(?:\.\d+)?) *{unit}", str(value))
         if match is None:
@@ -28,7 +28,7 @@ def _with_unit(unit: str, example: str) -> BeforeValidator:
     return BeforeValidator(number)
 
 
-Expression = Annotated[str, BeforeValidator(_expression_text)]
+Expression = Annotated[str, BeforeValidator(_accept_number)]
 Netlist = Annotated[str, Field(pattern=_NETLIST)]
 
 
@@ -85,9 +85,9 @@ class CostsFile(_Section):
     """
 
     technology: Annotated[
-        float, _with_unit("nm", "45 nm"), Field(ge=LIMITS[0], le=LIMITS[1], allow_inf_nan=False)
+        float, _build_unit_validator("nm", "45 nm"), Field(ge=LIMITS[0], le=LIMITS[1], allow_inf_nan=False)
     ]
-    voltage: Annotated[float, _with_unit("V", "0.9 V"), Field(ge=0.5, le=2.0)]
+    voltage: Annotated[float, _build_unit_validator("V", "0.9 V"), Field(ge=0.5, le=2.0)]
     leakage: SramCells = CELLS
     memory: MemoryCosts | None = None
     operations: dict[str, Expression] = {}

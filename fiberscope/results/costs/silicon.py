@@ -26,7 +26,7 @@ LEAKAGE_W_PER_UM2 = 22e-9  # of cells, typical corner
 FAST_CORNER = 3.7  # maximum ratio of leakage in the fast corner to the typical corner
 
 
-def logic_area(lower: float, upper: float, basis: Basis, source: str) -> Cost:
+def estimate_logic_area(lower: float, upper: float, basis: Basis, source: str) -> Cost:
     """Return the area of logic, from the area of the cells to the area of a sparse layout.
 
     Args:
@@ -37,7 +37,7 @@ def logic_area(lower: float, upper: float, basis: Basis, source: str) -> Cost:
     return Cost(lower, upper * SPARSE_LAYOUT, basis, source)
 
 
-def clock_energy(flip_flops: float, scale: float) -> Cost:
+def estimate_clock_energy(flip_flops: float, scale: float) -> Cost:
     """Return the clock energy of flip-flops in a cycle, in pJ, without buffers and wires of the clock tree.
 
     Args:
@@ -48,13 +48,13 @@ def clock_energy(flip_flops: float, scale: float) -> Cost:
     return Cost(lower, upper, "law", "flip-flops times 5.9 to 8.0 fJ a cycle")
 
 
-def logic_leakage(um2: float) -> Cost:
+def estimate_logic_leakage(um2: float) -> Cost:
     """Return the leakage power of ``um2`` of cells in 45 nm, in W."""
     watts = um2 * LEAKAGE_W_PER_UM2
     return Cost(watts, FAST_CORNER * watts, "law", "22 mW/mm2 of cells")
 
 
-def sram_leakage(sram: Sram, count: float, cells: SramCells) -> Cost:
+def estimate_sram_leakage(sram: Sram, count: float, cells: SramCells) -> Cost:
     """Return the leakage power of SRAMs, in W: lower end at 300 K, upper end at 350 K.
 
     Args:

@@ -61,34 +61,37 @@ class Graph:
 
 def build_graph(kernel: Kernel) -> Graph:
     """Build the graph of a machine's components and channels."""
-    names = box_names(family_name(component.name) for component in kernel.components)
+    names = name_boxes(family_name(component.name) for component in kernel.components)
     members = Counter(family_name(component.name) for component in kernel.components)
     boxes: dict[str, Box] = {}
     for component in kernel.components:
         family = family_name(component.name)
-        boxes[names[family]] = Box(names[family], members[family], _kind(component))
-    return Graph(boxes, tuple(_bundles(kernel, names)))
+        boxes[names[family]] = Box(names[family], members[family], _choose_kind(component))
+    return Graph(boxes, tuple(_collect_bundles(kernel, names)))
 
 
-def box_names(component_families: Iterable[str]) -> dict[str, str]:
+def name_boxes(component_families: Iterable[str]) -> dict[str, str]:
     """Return the box of each family of a machine; the two directions of a network share a box."""
     families = list(dict.fromkeys(component_families))
-    shared = Counter(_base_name(family) for family in families)
-    return {family: _base_name(family) if shared[_base_name(family)] > 1 else family for family in families}
+    shared = Counter(_strip_direction(family) for family in families)
+    return {
+        family: _strip_direction(family) if shared[_strip_direction(family)] > 1 else family
+        for family in families
+    }
 
 
-def _base_name(family: str) -> str:
+def _strip_direction(family: str) -> str:
     return next((family.removesuffix(end) for end in _DIRECTIONS if family.endswith(end)), family)
 
 
-def _kind(component: Component) -> str:
+def _choose_kind(component: Component) -> str:
     module = type(component).__module__
     return next((kind for package, kind in _KINDS.items() if f"{module}.".startswith(f"{package}.")), "own")
 
 
-def _bundles(kernel: Kernel, names: Mapping[str, str]) -> list[Bundle]:
+def _collect_bundles(kernel: Kernel, names: Mapping[str, str]) -> list[Bundle]:
     channels = Counter(
-        (_family(link.producer), link.producer.port.name, _family(link.consumer))
+        (_find_family(link.producer), link.producer.port.name, _find_family(link.consumer))
         for link in kernel.wiring.connections
     )
     bundles: dict[frozenset[str], Bundle] = {}
@@ -100,5 +103,5 @@ def _bundles(kernel: Kernel, names: Mapping[str, str]) -> list[Bundle]:
     return list(bundles.values())
 
 
-def _family(end: End) -> str:
+def _find_family(end: End) -> str:
     return family_name(end.component.name)

@@ -44,7 +44,7 @@ def arrange(graph: Graph) -> Layout:
     layers = _assign_layers(graph)
     bundles = [_point_downward(bundle, layers) for bundle in graph.bundles if bundle.upper != bundle.lower]
     rows = _order_boxes(layers, bundles)
-    centres = {name: _centre(position, len(row)) for row in rows for position, name in enumerate(row)}
+    centres = {name: _compute_centre(position, len(row)) for row in rows for position, name in enumerate(row)}
     lanes = _assign_lanes(bundles, layers, max(abs(x) for x in centres.values()) + WIDTH / 2)
     ends = _place_line_ends(bundles, centres, lanes)
     return _compute_heights(bundles, layers, rows, centres, lanes, ends)
@@ -92,18 +92,20 @@ def _order_boxes(layer: Mapping[str, int], bundles: Iterable[Bundle]) -> list[li
         neighbours[bundle.lower].append(bundle.upper)
     rows = [[name for name in layer if layer[name] == depth] for depth in range(max(layer.values()) + 1)]
     for _ in range(SWEEPS):
-        centres = {name: _centre(position, len(row)) for row in rows for position, name in enumerate(row)}
+        centres = {
+            name: _compute_centre(position, len(row)) for row in rows for position, name in enumerate(row)
+        }
         for row in rows:
-            row.sort(key=lambda box: _mean(centres[other] for other in neighbours[box]))
+            row.sort(key=lambda box: _compute_mean(centres[other] for other in neighbours[box]))
     return rows
 
 
-def _mean(numbers: Iterable[float]) -> float:
+def _compute_mean(numbers: Iterable[float]) -> float:
     values = list(numbers)
     return sum(values) / max(1, len(values))
 
 
-def _centre(position: int, count: int) -> float:
+def _compute_centre(position: int, count: int) -> float:
     return (position - (count - 1) / 2) * (WIDTH + BOX_GAP)
 
 
@@ -181,10 +183,13 @@ def _compute_heights(
             last_turn = gaps.add(layer[bundle.lower] - 1, lane_x, end_x)
         tracks.append((bundle, start_x, first_turn, lane_x, last_turn, end_x))
     gaps.assign_tracks()
-    tops, lines = gaps.tops(), []
+    tops, lines = gaps.compute_tops(), []
     for bundle, start_x, first_turn, lane_x, last_turn, end_x in tracks:
         upper, lower = layer[bundle.upper], layer[bundle.lower]
-        turn_y, entry_y = gaps.height(tops, upper, first_turn), gaps.height(tops, lower - 1, last_turn)
+        turn_y, entry_y = (
+            gaps.compute_line_height(tops, upper, first_turn),
+            gaps.compute_line_height(tops, lower - 1, last_turn),
+        )
         start, end = (start_x, tops[upper] + HEIGHT), (end_x, tops[lower])
         turns = [(start_x, turn_y), (lane_x, turn_y), (lane_x, entry_y), (end_x, entry_y)]
         lines.append(Line(bundle, [start, *turns, end]))
@@ -210,14 +215,14 @@ class _TrackAssignment:
         """Assign all lines to tracks."""
         self._tracks = [_assign_tracks(turns) for turns in self._turns]
 
-    def tops(self) -> list[float]:
+    def compute_tops(self) -> list[float]:
         """Return the top of each layer."""
         tops = [0.0]
         for tracks in self._tracks[:-1]:
             tops.append(tops[-1] + HEIGHT + 2 * LAYER_GAP + TRACK_GAP * max(tracks, default=0))
         return tops
 
-    def height(self, tops: list[float], gap: int, number: int) -> float:
+    def compute_line_height(self, tops: list[float], gap: int, number: int) -> float:
         """Return the height of a line in a gap."""
         return tops[gap] + HEIGHT + LAYER_GAP + TRACK_GAP * self._tracks[gap][number]
 

@@ -24,11 +24,11 @@ def draw_machine(accelerator: Accelerator[Any], settings: Mapping[str, object]) 
     Raises:
         InputError, ConfigurationError: the machine cannot be built.
     """
-    graph = families_of(accelerator, settings)
+    graph = list_families(accelerator, settings)
     return svg(graph, arrange(graph), f"{accelerator.name}: its components and the channels between them")
 
 
-def families_of(accelerator: Accelerator[Any], settings: Mapping[str, object]) -> Graph:
+def list_families(accelerator: Accelerator[Any], settings: Mapping[str, object]) -> Graph:
     """Return the families of components of an accelerator, and the channels between them.
 
     Raises:

@@ -34,22 +34,22 @@ def svg(graph: Graph, layout: Layout, title: str, marks: Iterable[str] = ()) -> 
         marks: SVG elements over the boxes.
     """
     left, right, bottom = layout.extent
-    frames = list(_frames(graph, layout))
+    frames = list(_iterate_frames(graph, layout))
     middle, height = (left + right) / 2, bottom + 2 * MARGIN + LEGEND_HEIGHT
     entries = _legend_widths(graph)
     width = max(right - left, sum(entries.values())) + 2 * MARGIN
     framed = {name for _, _, members in frames for name in members}
     parts = [
-        *(_frame(scope, rectangle) for scope, rectangle, _ in frames),
+        *(_format_frame(scope, rectangle) for scope, rectangle, _ in frames),
         *(_line(line) for line in layout.lines),
-        *(_box(graph.boxes[name], centre, name in framed) for name, centre in layout.boxes.items()),
+        *(_format_box(graph.boxes[name], centre, name in framed) for name, centre in layout.boxes.items()),
         *marks,
-        *_legend(graph, entries, middle, bottom + MARGIN + LEGEND_HEIGHT / 2),
+        *_format_legend(graph, entries, middle, bottom + MARGIN + LEGEND_HEIGHT / 2),
     ]
-    return sheet((middle - width / 2, -MARGIN, width, height), title, parts)
+    return format_sheet((middle - width / 2, -MARGIN, width, height), title, parts)
 
 
-def sheet(view: tuple[float, float, float, float], title: str, parts: Iterable[str]) -> str:
+def format_sheet(view: tuple[float, float, float, float], title: str, parts: Iterable[str]) -> str:
     """Return an SVG file of elements.
 
     Args:
@@ -69,7 +69,7 @@ def sheet(view: tuple[float, float, float, float], title: str, parts: Iterable[s
     return "\n".join([*head, *parts, "</svg>\n"])
 
 
-def _frames(
+def _iterate_frames(
     graph: Graph, layout: Layout
 ) -> Iterator[tuple[str, tuple[float, float, float, float], set[str]]]:
     """Yield label, rectangle and members of each scope whose boxes have no other box between them."""
@@ -87,7 +87,7 @@ def _frames(
             yield _label_with_count(scope, counts.pop()), (left, top, right - left, bottom - top), members
 
 
-def _frame(label: str, rectangle: tuple[float, float, float, float]) -> str:
+def _format_frame(label: str, rectangle: tuple[float, float, float, float]) -> str:
     x, y, width, height = rectangle
     return (
         f'<rect class="frame" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"/>'
@@ -104,10 +104,10 @@ def _line(line: Line) -> str:
     markers = {"marker-end": bundle.down, "marker-start": bundle.up}
     attributes = "".join(f' {marker}="url(#tip)"' for marker, channels in markers.items() if channels)
     text = escape("\n".join([*bundle.down, *bundle.up]))
-    return f'<path class="line" d="{_path(line.points)}"{attributes}><title>{text}</title></path>'
+    return f'<path class="line" d="{_format_path(line.points)}"{attributes}><title>{text}</title></path>'
 
 
-def _path(points: list[Point]) -> str:
+def _format_path(points: list[Point]) -> str:
     """Return a rectilinear path with rounded corners; collinear points are skipped."""
     corners = [points[0]]
     for point, next_point in pairwise(points[1:]):
@@ -116,7 +116,7 @@ def _path(points: list[Point]) -> str:
     corners.append(points[-1])
     text = f"M{corners[0][0]:g} {corners[0][1]:g}"
     for previous, corner, next_point in zip(corners, corners[1:], corners[2:], strict=False):
-        start, end = _rounding_point(corner, previous), _rounding_point(corner, next_point)
+        start, end = _compute_rounding_point(corner, previous), _compute_rounding_point(corner, next_point)
         text += f"L{start[0]:g} {start[1]:g}Q{corner[0]:g} {corner[1]:g} {end[0]:g} {end[1]:g}"
     return f"{text}L{corners[-1][0]:g} {corners[-1][1]:g}"
 
@@ -125,7 +125,7 @@ def _is_straight(a: Point, b: Point, c: Point) -> bool:
     return a[0] == b[0] == c[0] or a[1] == b[1] == c[1]
 
 
-def _rounding_point(corner: Point, neighbour: Point) -> Point:
+def _compute_rounding_point(corner: Point, neighbour: Point) -> Point:
     """Return the point where the rounding of a corner begins, in the direction of ``neighbour``."""
     x, y = neighbour[0] - corner[0], neighbour[1] - corner[1]
     length = abs(x) + abs(y)
@@ -133,7 +133,7 @@ def _rounding_point(corner: Point, neighbour: Point) -> Point:
     return corner[0] + x * fraction, corner[1] + y * fraction
 
 
-def _box(shape: Box, centre: Point, framed: bool) -> str:
+def _format_box(shape: Box, centre: Point, framed: bool) -> str:
     label = shape.name.rpartition(".")[2] if framed else _label_with_count(shape.name, shape.count)
     return box(centre, (WIDTH, HEIGHT), shape.kind, label)
 
@@ -161,7 +161,7 @@ def _legend_widths(graph: Graph) -> dict[str, float]:
     return {kind: 26 + 6.6 * len(text) for kind, text in graph.legend.items() if kind in shown}
 
 
-def _legend(graph: Graph, widths: Mapping[str, float], middle: float, y: float) -> Iterator[str]:
+def _format_legend(graph: Graph, widths: Mapping[str, float], middle: float, y: float) -> Iterator[str]:
     x = middle - sum(widths.values()) / 2
     for kind, width in widths.items():
         fill, border = COLOURS[kind]

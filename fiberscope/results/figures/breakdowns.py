@@ -15,15 +15,15 @@ from fiberscope.results.figures.style import (
     TEXT,
     add_legend,
     add_note,
+    choose_pattern,
+    convert_to_points,
     label_scale,
-    paper_figure,
-    pattern_of,
-    points_of,
-    text_points,
+    measure_text_points,
+    open_paper_figure,
     trim_axes,
 )
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.short_names import short_names
+from fiberscope.results.report.short_names import shorten_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +64,7 @@ class StackedBars:
         return list(dict.fromkeys(name for parts in self.parts.values() for name in parts))
 
 
-def energy_parts(report: Report) -> dict[str, float]:
+def list_energy_parts(report: Report) -> dict[str, float]:
     """Return the energy of a run in pJ by family, memory first; empty without energies."""
     if report.energy is None:
         return {}
@@ -73,7 +73,7 @@ def energy_parts(report: Report) -> dict[str, float]:
     return memory | {name: energy for name, energy in energies.items() if energy}
 
 
-def traffic_parts(report: Report) -> dict[str, float]:
+def list_traffic_parts(report: Report) -> dict[str, float]:
     """Return the bytes read from and written to memory in a run, by tensor and direction."""
     parts: dict[str, float] = {}
     for name, tensor in report.traffic.items():
@@ -118,30 +118,30 @@ def draw_stacked_bars(stacked: StackedBars, width: float) -> Figure:
     if not names:
         raise InputError(f"no run has a known {stacked.label.partition(' ')[0].lower()}; nothing to draw")
     has_names = len(stacked.bars) > 1
-    with paper_figure(width, PANEL) as figure:
+    with open_paper_figure(width, PANEL) as figure:
         min_bar_points = NAMED_BAR_POINTS if has_names else PLAIN_BAR_POINTS
         panels = plan_panels(stacked.groups, len(stacked.bars), width, min_bar_points)
         rows = list(figure.subplots(len(panels.rows), 1, sharey=True, squeeze=False)[:, 0])
-        short = short_names(stacked.bars, MAX_BAR_LETTERS)
-        name_points = text_points(short, SMALL) + SMALL if has_names else 0.0
+        short = shorten_names(stacked.bars, MAX_BAR_LETTERS)
+        name_points = measure_text_points(short, SMALL) + SMALL if has_names else 0.0
         for axes, numbers in zip(rows, panels.rows, strict=True):
             groups = [stacked.groups[number] for number in numbers]
             _draw_row(axes, stacked, groups, names)
             _name_bars(axes, short, groups, panels, name_points)
         label_scale(figure, rows, stacked.label, 1.1 * PANEL)
         lines = add_legend(figure, names) + add_note(figure, stacked.note)
-        inches = len(rows) * (PANEL + panels.label_inches + name_points / points_of(1))
-        figure.set_figheight(round(inches + 1.35 * lines * TEXT / points_of(1), 2))
+        inches = len(rows) * (PANEL + panels.label_inches + name_points / convert_to_points(1))
+        figure.set_figheight(round(inches + 1.35 * lines * TEXT / convert_to_points(1), 2))
     return figure
 
 
 def _draw_row(axes: Axes, stacked: StackedBars, groups: Sequence[str], names: Sequence[str]) -> None:
     """Draw the bars of a row of groups, and a cross for a missing run."""
-    positions = _bar_positions(len(stacked.bars), len(groups))
+    positions = _compute_bar_positions(len(stacked.bars), len(groups))
     keys = [(bar, group) for group in groups for bar in stacked.bars]
     bottoms = [0.0] * len(keys)
     for number, name in enumerate(names):
-        pattern = pattern_of(number)
+        pattern = choose_pattern(number)
         amounts = [stacked.parts.get(key, {}).get(name, 0.0) for key in keys]
         style: Any = {"color": pattern.colour, "hatch": pattern.hatch, "edgecolor": INK, "linewidth": 0.4}
         axes.bar(
@@ -157,7 +157,7 @@ def _draw_row(axes: Axes, stacked: StackedBars, groups: Sequence[str], names: Se
     axes.set_axisbelow(True)
 
 
-def _bar_positions(bars: int, groups: int) -> list[float]:
+def _compute_bar_positions(bars: int, groups: int) -> list[float]:
     """Return the positions of all bars of a row, in the order of groups."""
     step = GROUP_SHARE / bars
     return [group + (bar + 0.5) * step - GROUP_SHARE / 2 for group in range(groups) for bar in range(bars)]
@@ -171,7 +171,7 @@ def _name_bars(
         label_groups(axes, groups, panels)
         trim_axes(axes)
         return
-    axes.set_xticks(_bar_positions(len(bars), len(groups)), [*bars] * len(groups), rotation=90)
+    axes.set_xticks(_compute_bar_positions(len(bars), len(groups)), [*bars] * len(groups), rotation=90)
     axes.set_xlim(-0.5, panels.groups_per_row - 0.5)
     trim_axes(axes)
     axes.tick_params(axis="x", length=0, pad=1.5)

@@ -12,10 +12,10 @@ from fiberscope.results.figures.style import (
     TEXT,
     add_legend,
     add_note,
+    choose_pattern,
+    convert_to_points,
     label_scale,
-    paper_figure,
-    pattern_of,
-    points_of,
+    open_paper_figure,
     trim_axes,
 )
 
@@ -50,7 +50,7 @@ def draw_front(
         raise InputError("no design has a known area on all workloads; nothing to draw")
     if len(designs) > (most := len(PATTERNS)):
         raise InputError(f"{len(designs)} machines, and a figure has at most {most}; choose with --where")
-    with paper_figure(width, HEIGHT) as figure:
+    with open_paper_figure(width, HEIGHT) as figure:
         from matplotlib.lines import Line2D  # noqa: PLC0415  (heavy, and an extra)
 
         axes = figure.subplots()
@@ -59,7 +59,7 @@ def draw_front(
         axes.plot(*zip(*front, strict=True), drawstyle="steps-post", zorder=2, **line)
         handles = [Line2D([], [], **line)]
         for number, machine_designs in enumerate(designs.values()):
-            pattern = pattern_of(number)
+            pattern = choose_pattern(number)
             dots: Any = {"color": pattern.colour, "marker": pattern.marker, "linestyle": "none"}
             dots |= {"markersize": 5, "markeredgecolor": INK, "markeredgewidth": 0.4}
             handles += axes.plot(*zip(*machine_designs, strict=True), zorder=3, **dots)
@@ -72,7 +72,7 @@ def draw_front(
         axes.set_axisbelow(True)
         trim_axes(axes)
         lines = add_legend(figure, ["front", *designs], handles) + add_note(figure, note)
-        figure.set_figheight(round(HEIGHT + 1.35 * lines * TEXT / points_of(1), 2))
+        figure.set_figheight(round(HEIGHT + 1.35 * lines * TEXT / convert_to_points(1), 2))
     return figure
 
 

@@ -13,11 +13,11 @@ from fiberscope.results.figures.style import (
     TEXT,
     add_legend,
     add_note,
+    choose_pattern,
+    convert_to_points,
     label_scale,
-    paper_figure,
-    pattern_of,
-    points_of,
-    text_points,
+    measure_text_points,
+    open_paper_figure,
     trim_axes,
 )
 
@@ -92,18 +92,18 @@ def plan_panels(groups: Sequence[str], bars: int, width: float, min_bar_points: 
         width: the width of the figure, in inches.
         min_bar_points: the minimum width of a bar, in points; a row has at least one group in any case.
     """
-    points = points_of(width - AXIS_INCHES)
+    points = convert_to_points(width - AXIS_INCHES)
     max_groups = max(1, int(points / max(bars * min_bar_points / GROUP_SHARE, SMALL + 2)))
     rows = -(-len(groups) // max_groups)
     groups_per_row = -(-len(groups) // rows)
     pitch = points / groups_per_row
-    text = text_points(groups, SMALL)
+    text = measure_text_points(groups, SMALL)
     # Names stay horizontal if they fit the distance of two groups, and stand upright if 45 degrees overlap.
     rotation = 0 if text < 0.95 * pitch else 45 if pitch >= 1.6 * SMALL else 90
     height = {0: SMALL, 45: 0.71 * (text + SMALL), 90: text}[rotation]
     ends = [-(-len(groups) * row // rows) for row in range(rows + 1)]
     numbers = [range(start, end) for start, end in pairwise(ends)]
-    return Panels(numbers, pitch, rotation, (height + TEXT) / points_of(1))
+    return Panels(numbers, pitch, rotation, (height + TEXT) / convert_to_points(1))
 
 
 def label_groups(axes: Axes, names: Sequence[str], panels: Panels) -> None:
@@ -125,7 +125,7 @@ def draw_grouped_bars(bars: GroupedBars, width: float) -> Figure:
     Raises:
         InputError: matplotlib is missing.
     """
-    with paper_figure(width, PANEL) as figure:
+    with open_paper_figure(width, PANEL) as figure:
         panels = plan_panels(bars.groups, len(bars.series), width, NARROWEST_BAR)
         rows = list(figure.subplots(len(panels.rows), 1, sharey=True, squeeze=False)[:, 0])
         for axes, groups in zip(rows, panels.rows, strict=True):
@@ -134,7 +134,7 @@ def draw_grouped_bars(bars: GroupedBars, width: float) -> Figure:
         label_scale(figure, rows, bars.label, 1.1 * PANEL)
         legend_rows = add_legend(figure, bars.series)
         lines = legend_rows + add_note(figure, bars.note)
-        inches = len(panels.rows) * (PANEL + panels.label_inches) + 1.35 * lines * TEXT / points_of(1)
+        inches = len(panels.rows) * (PANEL + panels.label_inches) + 1.35 * lines * TEXT / convert_to_points(1)
         figure.set_figheight(round(inches, 2))
     return figure
 
@@ -144,7 +144,7 @@ def _draw_row(axes: Axes, bars: GroupedBars, groups: range, panels: Panels) -> N
     bar_width = GROUP_SHARE / len(bars.series)
     base = 1.0 if bars.is_logarithmic else 0.0
     for number, heights in enumerate(bars.heights):
-        pattern = pattern_of(number)
+        pattern = choose_pattern(number)
         offset = (number + 0.5) * bar_width - GROUP_SHARE / 2
         present = list(_present_bars(heights, bars.errors[number], groups))
         for index, group in enumerate(groups):

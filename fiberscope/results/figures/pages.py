@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from fiberscope.base.errors import InputError
-from fiberscope.results.figures.style import INK, SMALL, TEXT, points_of, text_points, wrap_text
+from fiberscope.results.figures.style import (
+    INK,
+    SMALL,
+    TEXT,
+    convert_to_points,
+    measure_text_points,
+    wrap_text,
+)
 from fiberscope.results.report.files import check_writable, write_bytes
-from fiberscope.results.report.pictures import METADATA, new_figure
+from fiberscope.results.report.pictures import METADATA, create_figure
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import RendererBase
@@ -59,7 +66,7 @@ class FigureItem:
     """A figure with a caption below.
 
     Args:
-        figure: a figure of ``paper_figure``.
+        figure: a figure of ``open_paper_figure``.
         caption: plain text, wrapped at the width of the figure.
     """
 
@@ -134,11 +141,14 @@ class TableItem:
         """Return the widths of the columns in inches."""
         columns = zip(self.headings, *self._rows, strict=True)
         widths = [
-            text_points([_format_cell(cell) for cell in column], SMALL) / 72 + CELL_GAP for column in columns
+            measure_text_points([_format_cell(cell) for cell in column], SMALL) / 72 + CELL_GAP
+            for column in columns
         ]
         column = 1
         for name, count in self.groups:
-            missing_width = text_points([name], SMALL) / 72 + CELL_GAP - sum(widths[column : column + count])
+            missing_width = (
+                measure_text_points([name], SMALL) / 72 + CELL_GAP - sum(widths[column : column + count])
+            )
             widths[column : column + count] = [
                 width + max(0.0, missing_width) / count for width in widths[column : column + count]
             ]
@@ -262,7 +272,7 @@ def _write_paragraph(page: Figure, lines: Sequence[str], left: float, top: float
 
 
 def _wrap_lines(text: str, width: float) -> list[str]:
-    return wrap_text(text, points_of(width)) if text else []
+    return wrap_text(text, convert_to_points(width)) if text else []
 
 
 def draw_pages(items: Sequence[FigureItem | TableItem], title: str) -> list[Figure]:
@@ -306,7 +316,7 @@ class _Layout:
             self._tops = [top - 0.45 for top in self._tops]
 
     def _add_page(self) -> None:
-        page = new_figure(WIDTH, HEIGHT, DOTS_PER_INCH)
+        page = create_figure(WIDTH, HEIGHT, DOTS_PER_INCH)
         page.set_layout_engine("none")
         self.pages.append(page)
         self._column, self._tops = 0, [HEIGHT - TOP_MARGIN] * 2

@@ -12,9 +12,9 @@ from fiberscope.results.figures.style import (
     TEXT,
     add_legend,
     add_note,
-    paper_figure,
-    pattern_of,
-    points_of,
+    choose_pattern,
+    convert_to_points,
+    open_paper_figure,
     trim_axes,
 )
 from fiberscope.results.report.document import Report
@@ -61,8 +61,8 @@ def draw_roofline(
     if not machines:
         raise InputError("no run has both operations and traffic; nothing to draw")
     points = [point for machine in machines for point in machine.points]
-    x_range = _extent([point["intensity"] for point in points], [machine.ridge for machine in machines])
-    with paper_figure(width, HEIGHT) as figure:
+    x_range = _find_extent([point["intensity"] for point in points], [machine.ridge for machine in machines])
+    with open_paper_figure(width, HEIGHT) as figure:
         axes = figure.subplots()
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -79,7 +79,7 @@ def draw_roofline(
         axes.grid(visible=True, linewidth=0.3, color="#BBBBBB")
         trim_axes(axes)
         lines = add_legend(figure, [machine.name for machine in machines], handles) + add_note(figure, note)
-        figure.set_figheight(round(HEIGHT + 1.35 * lines * TEXT / points_of(1), 2))
+        figure.set_figheight(round(HEIGHT + 1.35 * lines * TEXT / convert_to_points(1), 2))
     return figure
 
 
@@ -107,13 +107,13 @@ class _Machine:
         """Return the operations per byte at the intersection of both roofs."""
         return self.peak / self.bandwidth if self.bandwidth and self.peak else None
 
-    def roof(self, intensity: float) -> float:
+    def compute_roof(self, intensity: float) -> float:
         """Return the lower of both roofs."""
         limits = [self.bandwidth and self.bandwidth * intensity, self.peak]
         return min(limit for limit in limits if limit)
 
 
-def _extent(intensities: Sequence[float], ridges: Sequence[float | None]) -> tuple[float, float]:
+def _find_extent(intensities: Sequence[float], ridges: Sequence[float | None]) -> tuple[float, float]:
     """Return the range of the scale: all runs, and the ridges up to ``MAX_RIDGE_RATIO`` from the runs."""
     low, high = min(intensities), max(intensities)
     near = [ridge for ridge in ridges if ridge and low / MAX_RIDGE_RATIO < ridge < high * MAX_RIDGE_RATIO]
@@ -125,13 +125,13 @@ def _draw_machine(axes: Axes, number: int, machine: _Machine, x_range: tuple[flo
     from matplotlib.lines import Line2D  # noqa: PLC0415  (heavy, and an extra)
     from matplotlib.patheffects import Normal, Stroke  # noqa: PLC0415
 
-    pattern, dashes = pattern_of(number), DASHES[number % len(DASHES)]
+    pattern, dashes = choose_pattern(number), DASHES[number % len(DASHES)]
     style: Any = {"color": pattern.colour, "linestyle": dashes, "linewidth": 1.2}
     edge = [Stroke(linewidth=2.0, foreground=INK), Normal()]  # makes pale colours visible on white
     if machine.bandwidth or machine.peak:
         ridge = machine.ridge
         corners = sorted({*x_range, *([ridge] if ridge and x_range[0] < ridge < x_range[1] else [])})
-        axes.plot(corners, list(map(machine.roof, corners)), zorder=2, path_effects=edge, **style)
+        axes.plot(corners, list(map(machine.compute_roof, corners)), zorder=2, path_effects=edge, **style)
     dots: Any = {"marker": pattern.marker, "markersize": 4.5, "markeredgecolor": INK, "markeredgewidth": 0.4}
     axes.plot(
         [point["intensity"] for point in machine.points],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fiberscope.base.errors import InputError
-from fiberscope.results.report.short_names import short_names
+from fiberscope.results.report.short_names import shorten_names
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, mark
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import DONE
@@ -89,8 +89,8 @@ def read_study_runs(
     rows = store.table(query, all_sources=all_sources).to_pylist()
     if not rows:
         raise InputError(f"{store.address}: has no rows to draw; see fiberscope results {store.address}")
-    series = _series_names(rows, parameters)
-    workloads = _workload_names(rows)
+    series = _name_series(rows, parameters)
+    workloads = _name_workloads(rows)
     runs: dict[tuple[str, str], Row] = {}
     for row, name in zip(rows, series, strict=True):
         key = name, workloads[row["workload"]]
@@ -105,12 +105,12 @@ def read_study_runs(
 
 def shorten_workloads(workloads: Sequence[str]) -> list[str]:
     """Return names that fit under bars; a generator is reduced to its values where these are unique."""
-    names = short_names(workloads, UNSHORTENED)
+    names = shorten_names(workloads, UNSHORTENED)
     values = [_KEY.sub("", name) for name in names]
-    return short_names(values if len(set(values)) == len(values) else names, LETTERS)
+    return shorten_names(values if len(set(values)) == len(values) else names, LETTERS)
 
 
-def _workload_names(rows: Sequence[Row]) -> dict[str, str]:
+def _name_workloads(rows: Sequence[Row]) -> dict[str, str]:
     """Return the short name of each workload."""
     surrogates = {row["workload"] for row in rows if row["workload_source"] == SURROGATE}
     full_names = {row["workload"]: row["workload_name"] or row["workload"] for row in rows}
@@ -122,7 +122,7 @@ def _workload_names(rows: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def _series_names(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
+def _name_series(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
     """Return the name of each row: the machine, and the parameters in which its rows differ."""
     by_machine: dict[str, list[Row]] = {}
     for row in rows:
@@ -136,5 +136,5 @@ def _series_names(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
         for row in rows
     ]
     distinct = list(dict.fromkeys(texts))
-    names = dict(zip(distinct, short_names(distinct, SERIES_LETTERS), strict=True))
+    names = dict(zip(distinct, shorten_names(distinct, SERIES_LETTERS), strict=True))
     return [names[text] for text in texts]

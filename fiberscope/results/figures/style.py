@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fiberscope.base.errors import InputError
-from fiberscope.results.report.pictures import new_figure
+from fiberscope.results.report.pictures import create_figure
 from fiberscope.results.report.surrogates import DAGGER
 
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ def parse_width(text: str) -> float:
 
 
 @contextmanager
-def paper_figure(width: float, height: float) -> Iterator[Figure]:
+def open_paper_figure(width: float, height: float) -> Iterator[Figure]:
     """Yield an empty figure of this size in inches, and lay out the figure at exit.
 
     Raises:
         InputError: matplotlib is missing.
     """
-    figure = new_figure(width, height, DOTS_PER_INCH)
+    figure = create_figure(width, height, DOTS_PER_INCH)
     from matplotlib import rc_context  # noqa: PLC0415  (heavy, and an extra)
     from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
 
@@ -103,17 +103,17 @@ def paper_figure(width: float, height: float) -> Iterator[Figure]:
         figure.draw_without_rendering()
 
 
-def pattern_of(number: int) -> Pattern:
+def choose_pattern(number: int) -> Pattern:
     """Return the pattern of a series by its number; patterns repeat."""
     return PATTERNS[number % len(PATTERNS)]
 
 
-def points_of(inches: float) -> float:
+def convert_to_points(inches: float) -> float:
     """Return a length in points."""
     return inches * POINTS_PER_INCH
 
 
-def text_points(texts: Sequence[str], size: float) -> float:
+def measure_text_points(texts: Sequence[str], size: float) -> float:
     """Return the width of the widest of several texts, in points."""
     from matplotlib.font_manager import FontProperties  # noqa: PLC0415  (heavy, and an extra)
     from matplotlib.textpath import text_to_path  # noqa: PLC0415
@@ -128,7 +128,7 @@ def wrap_text(text: str, width: float) -> list[str]:
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".lstrip()
-        if not lines[-1] or text_points([longer], TEXT) <= width:
+        if not lines[-1] or measure_text_points([longer], TEXT) <= width:
             lines[-1] = longer
         else:
             lines.append(word)
@@ -142,7 +142,7 @@ def label_scale(figure: Figure, rows: Sequence[Axes], label: str, height: float)
         rows: the axes, from top to bottom.
         height: the height of a row, in inches.
     """
-    lines = wrap_text(label, points_of(len(rows) * height))
+    lines = wrap_text(label, convert_to_points(len(rows) * height))
     if len(rows) > 1:
         figure.supylabel("\n".join(lines), fontsize=TEXT)
     else:
@@ -170,11 +170,11 @@ def add_legend(figure: Figure, labels: Sequence[str], handles: Sequence[Artist] 
 
     handles = handles or [
         Patch(facecolor=pattern.colour, hatch=pattern.hatch, edgecolor=INK, linewidth=0.4)
-        for pattern in map(pattern_of, range(len(labels)))
+        for pattern in map(choose_pattern, range(len(labels)))
     ]
-    width = points_of(figure.get_figwidth()) - TEXT
+    width = convert_to_points(figure.get_figwidth()) - TEXT
     columns = next(
-        (count for count in range(len(labels), 1, -1) if _legend_points(labels, count) <= width), 1
+        (count for count in range(len(labels), 1, -1) if _measure_legend_points(labels, count) <= width), 1
     )
     # matplotlib fills a legend column by column; this order makes it row by row.
     order = [number for column in range(columns) for number in range(column, len(labels), columns)]
@@ -190,9 +190,9 @@ def add_legend(figure: Figure, labels: Sequence[str], handles: Sequence[Artist] 
     return -(-len(labels) // columns)
 
 
-def _legend_points(labels: Sequence[str], columns: int) -> float:
+def _measure_legend_points(labels: Sequence[str], columns: int) -> float:
     """Return the width of a legend with this number of columns, in points."""
-    texts = [text_points(labels[column::columns], TEXT) for column in range(columns)]
+    texts = [measure_text_points(labels[column::columns], TEXT) for column in range(columns)]
     points: float = sum(texts) + columns * ENTRY_POINTS + (columns - 1) * SPACING_POINTS
     return points
 
@@ -204,7 +204,7 @@ def add_note(figure: Figure, note: str) -> int:
     """
     if not note:
         return 0
-    letters_per_line = int(points_of(figure.get_figwidth()) / (0.6 * SMALL))
+    letters_per_line = int(convert_to_points(figure.get_figwidth()) / (0.6 * SMALL))
     lines = [text_line for line in note.splitlines() for text_line in wrap(line, letters_per_line)]
     figure.supxlabel("\n".join(lines), fontsize=SMALL, color=INK)
     return len(lines)

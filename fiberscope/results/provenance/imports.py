@@ -59,10 +59,10 @@ def parse_names(text: str) -> ParsedNames:
     if "TYPE_CHECKING" in text:
         for_types = "".join(match[0] for match in _FOR_TYPES.finditer(text))
         text = _FOR_TYPES.sub("", text)
-    return ParsedNames(tuple(_imports(text)), tuple(_imports(for_types)), tuple(data))
+    return ParsedNames(tuple(_parse_imports(text)), tuple(_parse_imports(for_types)), tuple(data))
 
 
-def _imports(text: str) -> Iterator[Import]:
+def _parse_imports(text: str) -> Iterator[Import]:
     for line in _PARENTHESIZED.sub(_join_lines, text).splitlines():
         if "import" in line:
             for match in _IMPORT.finditer(line.partition("#")[0]):

@@ -84,7 +84,7 @@ class Roots(NamedTuple):
     def loaded(self) -> Sources:
         """Return the sources that this process has loaded."""
         modules = tuple(sys.modules.get(name) for name in sorted(self.modules))
-        return _loaded_sources(self, modules, tuple(map(modification_time, self.files)))
+        return _find_loaded_sources(self, modules, tuple(map(modification_time, self.files)))
 
 
 def machine_modules(accelerator: Accelerator[Any], parts: Iterable[object] = ()) -> frozenset[str]:
@@ -94,10 +94,10 @@ def machine_modules(accelerator: Accelerator[Any], parts: Iterable[object] = ())
         accelerator: the descriptor, whose classes and functions are searched, also in lists and mappings.
         parts: the user's components.
     """
-    return frozenset(module for part in (accelerator, *parts) for module in _modules(part))
+    return frozenset(module for part in (accelerator, *parts) for module in _iterate_modules(part))
 
 
-def _modules(content: object) -> Iterator[str]:
+def _iterate_modules(content: object) -> Iterator[str]:
     """Yield the modules of all classes and functions in nested content."""
     if isinstance(content, Accelerator):
         content = [getattr(content, field.name) for field in fields(content)]
@@ -105,12 +105,12 @@ def _modules(content: object) -> Iterator[str]:
         content = list(content.values())
     if isinstance(content, list | tuple):
         for item in content:
-            yield from _modules(item)
+            yield from _iterate_modules(item)
     elif callable(content):
         yield str(getattr(content, "func", content).__module__)
 
 
-def source_entry(roots: Roots, request: RecordedRequest) -> Source:
+def build_source_entry(roots: Roots, request: RecordedRequest) -> Source:
     """Return the entry for the report of a run that is about to begin.
 
     The commit is that of the repository of the first file. ``roots.files`` come first, so that this is the
@@ -134,14 +134,16 @@ def source_entry(roots: Roots, request: RecordedRequest) -> Source:
 
 
 @lru_cache(maxsize=32)
-def _loaded_sources(
+def _find_loaded_sources(
     roots: Roots, _loaded: tuple[ModuleType | None, ...], _modified: tuple[int, ...]
 ) -> Sources:
     """Return the sources that this process has loaded; cached until a module or file changes."""
     return sources(roots.modules, roots.files)
 
 
-def given_settings(settings: Mapping[str, object] | None, config: str | Path | None = None) -> dict[str, Any]:
+def list_given_settings(
+    settings: Mapping[str, object] | None, config: str | Path | None = None
+) -> dict[str, Any]:
     """Return the settings of a run as plain values, for the recorded request.
 
     Values that JSON lacks become text.
@@ -163,20 +165,20 @@ def _to_plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str | list | dict) else str(value)
 
 
-def operand_name(operand: object) -> str | None:
+def find_operand_name(operand: object) -> str | None:
     """Return the name or path of an operand; None for an operand in memory."""
     return str(operand) if isinstance(operand, str | Path) else None
 
 
-def named_parts(parts: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
+def format_named_parts(parts: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
     """Return replacement blocks in the format of ``--part``."""
     return {
-        name: f"{_module_or_file(make)}:{getattr(make, '__qualname__', type(make).__qualname__)}"
+        name: f"{_find_module_or_file(make)}:{getattr(make, '__qualname__', type(make).__qualname__)}"
         for name, make in parts.items()
     }
 
 
-def _module_or_file(make: Callable[..., Any]) -> str:
+def _find_module_or_file(make: Callable[..., Any]) -> str:
     """Return the module of a user's component, or its path if the component was loaded from a file."""
     module = str(make.__module__)
     file = getattr(sys.modules.get(module), "__file__", None)

@@ -127,7 +127,7 @@ class _Walk:
         file = self._files[path] = self._read(path)
         for import_ in file.parsed.imports:
             self.follow(import_, folder)
-        for neighbour in self._list_folder(folder) & {f"{_stem(name)}.pxd", *file.parsed.data}:
+        for neighbour in self._list_folder(folder) & {f"{_strip_suffix(name)}.pxd", *file.parsed.data}:
             self.add(os.path.join(folder, neighbour))
 
     def follow(self, import_: Import, folder: str = "") -> None:
@@ -139,9 +139,9 @@ class _Walk:
         self._followed.add(key)
         package, *parts = self._enter_first_package(import_.module, folder)
         for part in parts:
-            package = self._submodule(package, part)
+            package = self._add_submodule(package, part)
         for name in import_.names if package else ():
-            if not self._submodule(package, name):
+            if not self._add_submodule(package, name):
                 self._follow_lazy_import(package, name)
 
     def _enter_first_package(self, module: str, folder: str) -> list[str]:
@@ -164,7 +164,7 @@ class _Walk:
             self.add(os.path.join(location, PACKAGE_FILE))
         return location
 
-    def _submodule(self, folder: str, name: str) -> str:
+    def _add_submodule(self, folder: str, name: str) -> str:
         """Add a package or module in a folder; return the folder of a package, else an empty text."""
         entries = self._list_folder(folder) if folder else ()
         if name in entries:
@@ -229,42 +229,42 @@ def _find_home(top: str) -> str:
 def _import_name(path: str) -> str:
     """Return the import name of a file; a data file has the name of its package and its own name."""
     folder, name = os.path.split(path)
-    package = _package(folder)
+    package = _find_package(folder)
     return package if name == PACKAGE_FILE else ".".join(filter(None, (package, name.removesuffix(".py"))))
 
 
 @lru_cache(maxsize=1024)
-def _package(folder: str) -> str:
+def _find_package(folder: str) -> str:
     """Return the name of the package in a folder; empty if the folder is no package."""
     if not os.path.isfile(os.path.join(folder, PACKAGE_FILE)):
         return ""
     parent, name = os.path.split(folder)
-    return ".".join(filter(None, (_package(parent), name)))
+    return ".".join(filter(None, (_find_package(parent), name)))
 
 
-def _stem(name: str) -> str:
+def _strip_suffix(name: str) -> str:
     return os.path.basename(name).partition(".")[0]
 
 
 def _is_source_of(module: ModuleType, path: str) -> bool:
     """Return whether a file is the source of a module, compiled or not."""
     file = os.path.abspath(getattr(module, "__file__", None) or "")
-    return os.path.dirname(file) == os.path.dirname(path) and _stem(file) == _stem(path)
+    return os.path.dirname(file) == os.path.dirname(path) and _strip_suffix(file) == _strip_suffix(path)
 
 
 def _read_file(path: str) -> _File:
     """Read a file in its current state."""
-    return _file(path, modification_time(path), _executed_file(path))
+    return _digest_file(path, modification_time(path), _find_executed_file(path))
 
 
 @lru_cache(maxsize=4096)
-def _file(path: str, _modified: int, content_path: str) -> _File:
+def _digest_file(path: str, _modified: int, content_path: str) -> _File:
     """Return the digest of the executed file, with the names in its source.
 
     Args:
         path: the source.
         _modified: its modification time, so that the cache does not return an earlier version.
-        content_path: the result of ``_executed_file``.
+        content_path: the result of ``_find_executed_file``.
     """
     with open(path, "rb") as file:
         content = file.read()
@@ -282,7 +282,7 @@ def modification_time(path: str) -> int:
     return os.stat(path).st_mtime_ns if os.path.isfile(path) else 0
 
 
-def _executed_file(path: str) -> str:
+def _find_executed_file(path: str) -> str:
     """Return the file that determines the executed code.
 
     Usually this is the source. If a compiled module is older than its source, the compiled module is executed

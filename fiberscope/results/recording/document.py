@@ -118,7 +118,7 @@ class Slice(NamedTuple):
     interval: int
 
 
-def slices_of(component: ComponentStates) -> Iterator[Slice]:
+def iterate_slices(component: ComponentStates) -> Iterator[Slice]:
     """Yield the consecutive states of a component, each with its first cycle and its end.
 
     The order of states within an interval is unknown. The state that ended the previous interval is put

@@ -85,7 +85,7 @@ def record_requests(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], 
         return
     from fiberscope.accelerators.memory import observe_requests  # noqa: PLC0415  (it brings all models of memory)
 
-    channels = _channels(kernel)
+    channels = _list_channels(kernel)
     if path.exists() and not path.is_file():
         raise InputError(f"the memory trace {path} cannot be written: it is no file")
     try:
@@ -105,7 +105,7 @@ def record_requests(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], 
         partial.discard()
 
 
-def _channels(kernel: Kernel) -> list[MemoryChannel]:
+def _list_channels(kernel: Kernel) -> list[MemoryChannel]:
     from fiberscope.hw.dram import DramChannel, SimpleMemory  # noqa: PLC0415  (as above)
 
     channels = [

@@ -18,7 +18,7 @@ from typing import Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import install_commands
-from fiberscope.results.recording.document import ComponentStates, StateTimeline, slices_of
+from fiberscope.results.recording.document import ComponentStates, StateTimeline, iterate_slices
 
 SEQUENCE = 1  # all packets have the same writer
 PACKET = b"\x0a"  # Trace.packet: field 1, with its length
@@ -46,7 +46,7 @@ def trace_of(states: StateTimeline) -> bytes:
         InputError: the library is missing.
     """
     require_perfetto()
-    return b"".join(_Trace(states).packets())
+    return b"".join(_Trace(states).iterate_packets())
 
 
 class _Trace:
@@ -67,35 +67,35 @@ class _Trace:
         )
         self._annotations = _number_texts((WAITS_FOR, WITHIN, CYCLES))
 
-    def packets(self) -> Iterator[bytes]:
+    def iterate_packets(self) -> Iterator[bytes]:
         """Yield all packets of the trace."""
-        yield self._interned_texts()
+        yield self._build_interned_texts()
         for path, component in self._states.components.items():
-            yield from self._scope_tracks(path)
+            yield from self._iterate_scope_tracks(path)
             for port, queue in component.queues.items():
                 capacity = "no bound" if queue.capacity is None else f"of {queue.capacity}"
                 yield self._track(
                     f"{path}.{port}", f"{port} ({capacity})", path, counter={"unit_name": "tokens"}
                 )
         for path, component in self._states.components.items():
-            yield from self._slices(path, component)
+            yield from self._iterate_slices(path, component)
             for port, queue in component.queues.items():
-                yield from self._counter_events(self._tracks[f"{path}.{port}"], queue.tokens)
+                yield from self._iterate_counter_events(self._tracks[f"{path}.{port}"], queue.tokens)
 
-    def _interned_texts(self) -> bytes:
+    def _build_interned_texts(self) -> bytes:
         """Return the packet of the texts that events refer to by number."""
         texts = {
-            "event_names": _entries(self._names, "name"),
-            "event_categories": _entries(self._kinds, "name"),
-            "debug_annotation_names": _entries(self._annotations, "name"),
+            "event_names": _encode_entries(self._names, "name"),
+            "event_categories": _encode_entries(self._kinds, "name"),
+            "debug_annotation_names": _encode_entries(self._annotations, "name"),
             "debug_annotation_string_values": [
                 {"iid": number, "str": text.encode()} for text, number in self._peers.items()
             ],
         }
         cleared = self._messages.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
-        return _frame_packet(self._packet(interned_data=texts, sequence_flags=cleared))
+        return _encode_frame_packet(self._build_packet(interned_data=texts, sequence_flags=cleared))
 
-    def _scope_tracks(self, path: str) -> Iterator[bytes]:
+    def _iterate_scope_tracks(self, path: str) -> Iterator[bytes]:
         """Yield the track of a component, and the missing tracks of its scopes."""
         parts = path.split(".")
         for depth in range(1, len(parts) + 1):
@@ -109,9 +109,11 @@ class _Trace:
         if parent:
             description["parent_uuid"] = self._tracks[parent]
         explicit = self._messages.TrackDescriptor.EXPLICIT
-        return _frame_packet(self._packet(track_descriptor={**description, "child_ordering": explicit}))
+        return _encode_frame_packet(
+            self._build_packet(track_descriptor={**description, "child_ordering": explicit})
+        )
 
-    def _slices(self, path: str, component: ComponentStates) -> Iterator[bytes]:
+    def _iterate_slices(self, path: str, component: ComponentStates) -> Iterator[bytes]:
         track, first_clock = self._tracks[path], self._base_ticks
         ticks = self._states.clocks[component.clock].base_ticks
         first_cycle = -(-self._states.start * first_clock // ticks)
@@ -119,12 +121,12 @@ class _Trace:
         begin_event = cache(
             lambda state, within, cycles: self._begin_event(track, component, state, within, cycles)
         )
-        end = self._event(track, "TYPE_SLICE_END")
-        for slice_ in slices_of(component):
+        end = self._build_event(track, "TYPE_SLICE_END")
+        for slice_ in iterate_slices(component):
             cycles = 0 if ticks == first_clock else slice_.end - slice_.begin
             event = begin_event(slice_.state, slice_.interval, cycles)
-            yield _frame_event((first_cycle + slice_.begin) * ticks // first_clock, event)
-            yield _frame_event((first_cycle + slice_.end) * ticks // first_clock, end)
+            yield _encode_frame_event((first_cycle + slice_.begin) * ticks // first_clock, event)
+            yield _encode_frame_event((first_cycle + slice_.end) * ticks // first_clock, end)
 
     def _begin_event(
         self, track: int, component: ComponentStates, state: str, uncertainty: int, cycles: int
@@ -137,7 +139,7 @@ class _Trace:
         if state in component.waits_for:
             peers = self._peers[", ".join(component.waits_for[state])]
             annotations.append({"name_iid": self._annotations[WAITS_FOR], "string_value_iid": peers})
-        return self._event(
+        return self._build_event(
             track,
             "TYPE_SLICE_BEGIN",
             name_iid=self._names[state],
@@ -145,22 +147,24 @@ class _Trace:
             debug_annotations=annotations,
         )
 
-    def _counter_events(self, track: int, tokens: Iterable[int]) -> Iterator[bytes]:
+    def _iterate_counter_events(self, track: int, tokens: Iterable[int]) -> Iterator[bytes]:
         """Yield the fill of a queue at the end of each interval in which it changed."""
-        counts = cache(lambda count: self._event(track, "TYPE_COUNTER", counter_value=count))
+        counts = cache(lambda count: self._build_event(track, "TYPE_COUNTER", counter_value=count))
         last = -1
         for number, count in enumerate(tokens, start=1):
             if count != last:
                 cycle = min(self._states.start + number * self._states.interval, self._states.end)
-                yield _frame_event(cycle, counts(count))
+                yield _encode_frame_event(cycle, counts(count))
                 last = count
 
-    def _event(self, track: int, kind: str, **fields: object) -> bytes:
+    def _build_event(self, track: int, kind: str, **fields: object) -> bytes:
         number = getattr(self._messages.TrackEvent, kind)
         flags = self._messages.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
-        return self._packet(track_event={"type": number, "track_uuid": track, **fields}, sequence_flags=flags)
+        return self._build_packet(
+            track_event={"type": number, "track_uuid": track, **fields}, sequence_flags=flags
+        )
 
-    def _packet(self, **fields: object) -> bytes:
+    def _build_packet(self, **fields: object) -> bytes:
         packet = self._messages.TracePacket(trusted_packet_sequence_id=SEQUENCE, **fields)
         return bytes(packet.SerializeToString())
 
@@ -170,19 +174,19 @@ def _number_texts(texts: Iterable[str]) -> dict[str, int]:
     return {text: number for number, text in enumerate(dict.fromkeys(texts), start=1)}
 
 
-def _entries(numbers: dict[str, int], name: str) -> list[dict[str, object]]:
+def _encode_entries(numbers: dict[str, int], name: str) -> list[dict[str, object]]:
     return [{"iid": number, name: text} for text, number in numbers.items()]
 
 
-def _frame_event(time: int, event: bytes) -> bytes:
-    return _frame_packet(event + TIMESTAMP + _varint(time))
+def _encode_frame_event(time: int, event: bytes) -> bytes:
+    return _encode_frame_packet(event + TIMESTAMP + _encode_varint(time))
 
 
-def _frame_packet(packet: bytes) -> bytes:
-    return PACKET + _varint(len(packet)) + packet
+def _encode_frame_packet(packet: bytes) -> bytes:
+    return PACKET + _encode_varint(len(packet)) + packet
 
 
-def _varint(number: int) -> bytes:
+def _encode_varint(number: int) -> bytes:
     """Encode a number in groups of seven bits, the lowest first; the eighth bit marks all but the last."""
     groups = bytearray()
     while number > 0x7F:

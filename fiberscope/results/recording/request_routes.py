@@ -74,14 +74,14 @@ class RequestRoutes:
             places[id(owner)] = ports
             # A concentrator adds the port ``first_port`` + i to the tag of a request of ``inputs[i]``.
             if first_port is not None and producer is not owner and channel.protocol == REQUEST:
-                port = first_port + _array_index(link.consumer.label)
+                port = first_port + _parse_array_index(link.consumer.label)
                 ports = ports if port in ports else (*ports, port)
             if (key := (id(owner), channel.protocol == REPLY)) not in expanded:
                 expanded.add(key)
-                channels += self._next_channels(owner, channel)
+                channels += self._find_next_channels(owner, channel)
         return Route(places, ports)
 
-    def _next_channels(self, owner: Component, channel: Channel) -> Sequence[Channel]:
+    def _find_next_channels(self, owner: Component, channel: Channel) -> Sequence[Channel]:
         """Return the channels by which a request or reply that came by a channel may leave a component.
 
         A request that reaches a component with outputs for replies, such as a cache, is followed only to its
@@ -102,10 +102,10 @@ class RequestRoutes:
         base = getattr(requester, "tag_base", None)
         if base is not None:
             return int(base) >> PORT_SHIFT
-        return _array_index(self._wiring.link(replies).producer.label)
+        return _parse_array_index(self._wiring.link(replies).producer.label)
 
 
-def _array_index(label: str) -> int:
+def _parse_array_index(label: str) -> int:
     """Return the index in the label of a port, 0 if the port is no array."""
     return int(label.partition("[")[2].rstrip("]") or 0)
 

@@ -13,7 +13,7 @@ from fiberscope.accelerators.machine import Machine
 from fiberscope.base.progress import Progress
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.memory_trace import record_requests
-from fiberscope.results.recording.waveform import Waveform, recording
+from fiberscope.results.recording.waveform import Waveform, record_waveform
 from fiberscope.results.report import timeline
 from fiberscope.sim import DeadlockError, Kernel, Run
 
@@ -96,14 +96,14 @@ def run_recorded(
     states = files.watch(kernel) if files else None
     observers: list[timeline.Observer] = [watch, *([states] if states else [])]
     with (
-        recording(kernel, recorders.waveform) as waveform,
+        record_waveform(kernel, recorders.waveform) as waveform,
         record_requests(kernel, recorders.memory_trace) as close_trace,
         _request_check(machine) if check_requests else nullcontext() as check,
     ):
         try:
             run = (recorders.drive or timeline.run)(machine, observers, cycle_limit, progress)
         except DeadlockError as error:
-            run, deadlock = _deadlocked_run(kernel), error
+            run, deadlock = _build_deadlocked_run(kernel), error
         unwritten = close_trace()  # in the context, which deletes a trace that was not completed
     if files and states and not (run.complete and recorders.only_unfinished_states):
         unwritten = next(filter(None, [unwritten, files.write(states)]), None)  # also if the trace failed
@@ -118,7 +118,7 @@ def _request_check(machine: Machine) -> AbstractContextManager[RequestCheck]:
     return checked_requests(machine)
 
 
-def _deadlocked_run(kernel: Kernel) -> Run:
+def _build_deadlocked_run(kernel: Kernel) -> Run:
     """Return the outcome that ``Kernel.run`` would return, had it not raised ``DeadlockError``."""
     seconds = float(Fraction(kernel.end) / kernel.base_hertz)
     return Run(False, "deadlock", kernel.length(kernel.clocks[0]), kernel.end, seconds)

@@ -172,9 +172,9 @@ class _ChainBuilder:
 
     def _make_link(self, component: Component, since: int, text: str, peer: str = "") -> Wait:
         """Return a link, with ``since`` converted from the component's clock to the first clock."""
-        return Wait(component.name, since * self._period(component) // self._first_period, text, peer)
+        return Wait(component.name, since * self._find_period(component) // self._first_period, text, peer)
 
-    def _period(self, component: Component) -> int:
+    def _find_period(self, component: Component) -> int:
         """Return the base ticks of a cycle of a component's clock."""
         # A component of a kernel has a clock; only the type allows None.
         return component.clock.period if component.clock else self._first_period
@@ -207,7 +207,7 @@ class _ChainBuilder:
             channel = stall.channels[0]
             text = f"waits at {stall.label} for a token that is on its way"
             # A token that was visible in an earlier tick did not end the wait: more tokens are needed.
-            if channel.arrival(0) * self._period(component) < self._time:
+            if channel.arrival(0) * self._find_period(component) < self._time:
                 text = f"waits for more than the {channel.occupancy} tokens at {stall.label}"
             return self._make_link(component, component.since, text), None
         peer = self._wiring.link(empty[0]).producer.component
@@ -250,7 +250,7 @@ class _ChainBuilder:
         """
         locations = sorted(
             self._locate_requests(component, stall.channels[0]),
-            key=lambda location: (location.arrival * self._period(location.owner), location.request.tag),
+            key=lambda location: (location.arrival * self._find_period(location.owner), location.request.tag),
         )
         if not locations:
             link, peer = self._explain_stall(component, stall)

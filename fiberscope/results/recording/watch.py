@@ -152,7 +152,7 @@ class StateWatch:
         if self._start == 0:  # nothing is counted yet, so that no sample is needed
             self._first_row = self._columns.build_empty_row()
 
-    def next_sample_cycle(self) -> int:
+    def find_next_sample_cycle(self) -> int:
         """Return the cycle of the first clock of the next sample; ``MAX_TIME`` after the window."""
         if self._first_row is None:
             return self._start
@@ -162,7 +162,7 @@ class StateWatch:
         return min(self._start + interval * (len(rows) + 1), self._end)
 
     def take_sample(self, cycle: int) -> None:
-        """Record the states at the cycle that ``next_sample_cycle`` returned."""
+        """Record the states at the cycle that ``find_next_sample_cycle`` returned."""
         row = self._columns.read(cycle * self._kernel.clocks[0].period)
         if self._chains is not None:
             self._chains.take_sample(cycle)

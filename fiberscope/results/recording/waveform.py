@@ -33,7 +33,7 @@ class Waveform:
     colours: bool = True
 
 
-def files_of(path: Path) -> dict[str, Path]:
+def list_files(path: Path) -> dict[str, Path]:
     """Return the files of a waveform, by their names in messages."""
     from fiberscope.sim.save_file import SAVE_FILE_ENDING, TABLE_ENDING  # noqa: PLC0415  (as below)
     from fiberscope.sim.surfer_file import COMMAND_FILE_ENDING  # noqa: PLC0415  (as below)
@@ -55,7 +55,7 @@ class Recording:
 
 
 @contextmanager
-def recording(kernel: Kernel, waveform: Waveform | None) -> Iterator[Recording]:
+def record_waveform(kernel: Kernel, waveform: Waveform | None) -> Iterator[Recording]:
     """Record the waveform of a kernel during the context.
 
     A full disk ends the waveform but not the run, because the report is worth more than the waveform. The

@@ -16,9 +16,9 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import bottleneck
 from fiberscope.results.report.frame import (
     build_report,
-    memory_of,
-    problem_of,
-    traffic_by_tensor,
+    collect_traffic_by_tensor,
+    describe_problem,
+    summarize_memory,
     verification,
     workload,
 )
@@ -91,9 +91,9 @@ def report(
         inputs: fidelity, replaced parts, sources and prices.
     """
     kernel: Kernel | None = getattr(model, "kernel", None)  # a model without components has none
-    operations, traffic = dict(model.operations()), traffic_by_tensor(model.traffic())
-    components = components_of(kernel) if kernel else {}
-    memory = memory_of(model.memory(), traffic, run.seconds)
+    operations, traffic = dict(model.operations()), collect_traffic_by_tensor(model.traffic())
+    components = list_components(kernel) if kernel else {}
+    memory = summarize_memory(model.memory(), traffic, run.seconds)
     comparisons = [checked.comparison] if checked else []
     activity = costs.count_activity(components, traffic, operations, run.cycles, run.seconds)
     return build_report(
@@ -104,23 +104,23 @@ def report(
         accelerator=accelerator.name,
         parts={name: origin(factory) for name, factory in inputs.replaced.items()},
         workload=workload(problem.operands.values(), problem.operands),
-        problem=problem_of(problem),
+        problem=describe_problem(problem),
         config=model.parameters.model_dump(mode="json"),
         chosen=accelerator.chosen(model),
         operations=operations,
         traffic=traffic,
         memory=memory,
-        product=_product(checked),
+        product=_summarize_product(checked),
         verification=verification(problem.reference, comparisons, problem.tolerance),
-        bottleneck=_bottleneck(accelerator, model, components, memory),
+        bottleneck=_describe_bottleneck(accelerator, model, components, memory),
         components=components,
-        stages=_stage_cycles(accelerator.stage_begins(model), run.cycles),
+        stages=_count_stage_cycles(accelerator.stage_begins(model), run.cycles),
         iterations=tuple(parts.Iteration(**asdict(iteration)) for iteration in accelerator.iterations(model)),
         source=inputs.source,
         traffic_minimum_bytes=model.traffic_minimum_bytes(),
         unmoved=accelerator.unmoved(model),
         **_run_fields(run, watch),
-        **_costs(accelerator, model, inputs, activity),
+        **_collect_costs(accelerator, model, inputs, activity),
     ).holding(checked.answer if checked else None)
 
 
@@ -131,28 +131,28 @@ def _run_fields(run: Run, watch: Watch | None) -> dict[str, Any]:
     return end | samples
 
 
-def _stage_cycles(starts: Mapping[str, int], cycles: int) -> dict[str, int]:
+def _count_stage_cycles(starts: Mapping[str, int], cycles: int) -> dict[str, int]:
     """Return the cycles of each stage, by name. A stage ends when the next begins, the last with the run."""
     ends = [*list(starts.values())[1:], cycles]
     # not strict: without stages, ``ends`` has one element all the same
     return {name: end - start for (name, start), end in zip(starts.items(), ends, strict=False)}
 
 
-def _costs(
+def _collect_costs(
     accelerator: Accelerator[Any], model: Model, inputs: RunInputs, activity: RunActivity
 ) -> dict[str, Any]:
     chip = accelerator.chip_parts(model) if accelerator.chip_parts else None
-    return costs.cost_fields(inputs.prices, activity, chip)
+    return costs.build_cost_fields(inputs.prices, activity, chip)
 
 
-def _product(checked: CheckedAnswer | None) -> parts.Product | None:
+def _summarize_product(checked: CheckedAnswer | None) -> parts.Product | None:
     if checked is None or checked.outline is None:
         return None
     shape, nonzeros = checked.outline
     return parts.Product(shape=shape, nonzeros=nonzeros)
 
 
-def _bottleneck(
+def _describe_bottleneck(
     accelerator: Accelerator[Any],
     model: Model,
     components: dict[str, parts.Component],
@@ -162,12 +162,12 @@ def _bottleneck(
     return bottleneck(accelerator, components, utilization, accelerator.explained(model))
 
 
-def components_of(kernel: Kernel) -> dict[str, parts.Component]:
+def list_components(kernel: Kernel) -> dict[str, parts.Component]:
     """Return the cycle accounting and the counters of all components of a kernel, by name."""
-    return {name: _component(part) for name, part in kernel.statistics().items()}
+    return {name: _build_component(part) for name, part in kernel.statistics().items()}
 
 
-def _component(statistics: ComponentStatistics) -> parts.Component:
+def _build_component(statistics: ComponentStatistics) -> parts.Component:
     return parts.Component(
         cycles=statistics.cycles,
         busy=statistics.busy,

@@ -8,21 +8,25 @@ from fiberscope.results.report.cost_parts import RtlClock
 from fiberscope.results.report.parts import Record
 
 
-def cost_lines(report: Record) -> dict[str, str]:
+def format_cost_lines(report: Record) -> dict[str, str]:
     """Return lines of energy with its delay product, area and clock, as intervals or lower bounds."""
     energy, area = report.energy, report.area
     if energy is None:
         return {}
     edp = "" if report.edp is None else f", EDP {report.edp:.3g} J s"
-    joules = format_cost_interval(energy.total_pj, energy.upper_pj, _joules)
-    lines = {"Energy": f"{joules}{edp}{_exclusions(energy.without)}"}
+    joules = format_cost_interval(energy.total_pj, energy.upper_pj, _format_joules)
+    lines = {"Energy": f"{joules}{edp}{_describe_exclusions(energy.without)}"}
     if area is None or not area.known:
         return lines
     um2 = format_cost_interval(area.known, area.upper, lambda um2: f"{um2 / 1e6:,.3f} mm2")
-    return {**lines, "Area": f"{um2}{_exclusions(area.without)}", **_clock_line(report.rtl_clock)}
+    return {
+        **lines,
+        "Area": f"{um2}{_describe_exclusions(area.without)}",
+        **_format_clock_line(report.rtl_clock),
+    }
 
 
-def _clock_line(clock: RtlClock | None) -> dict[str, str]:
+def _format_clock_line(clock: RtlClock | None) -> dict[str, str]:
     """Return the clock of the run, and the clock that the longest path of the RTL allows."""
     if clock is None:
         return {}
@@ -46,11 +50,11 @@ def format_cost_interval(
     return text(lower) if text(lower) == text(upper) else f"{text(lower)} to {text(upper)}"
 
 
-def _joules(picojoules: float) -> str:
+def _format_joules(picojoules: float) -> str:
     return scale_unit(picojoules, ("pJ", "nJ", "uJ", "mJ", "J"), 1000)
 
 
-def _exclusions(without: tuple[str, ...]) -> str:
+def _describe_exclusions(without: tuple[str, ...]) -> str:
     first, more = ", ".join(without[:3]), len(without) - 3
     return f"; excludes {first}" + (f" and {more} more" if more > 0 else "") if without else ""
 

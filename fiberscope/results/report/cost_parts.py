@@ -148,7 +148,7 @@ class Energy(ReportPart):
             on_chip=CostInterval.sum_of(part for part in listed if part.kind != MEMORY),
             by_component=by_component,
             parts=listed,
-            without=tuple(dict.fromkeys(_unknown_names(listed))),
+            without=tuple(dict.fromkeys(_iterate_unknown_names(listed))),
             dynamic=by_kind[DYNAMIC],
             clock=by_kind[CLOCK],
             leakage=by_kind[LEAKAGE],
@@ -156,7 +156,7 @@ class Energy(ReportPart):
         )
 
 
-def _unknown_names(parts: Iterable[EnergyPart]) -> Iterator[str]:
+def _iterate_unknown_names(parts: Iterable[EnergyPart]) -> Iterator[str]:
     """Yield the names of the parts without a known energy; a name can occur several times.
 
     A component without any known energy has only its name, without an action. A kind (clock, leakage) that is

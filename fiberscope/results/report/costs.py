@@ -11,7 +11,7 @@ from fiberscope.accelerators.configuration import Configuration, values
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.costs.cost import Cost
 from fiberscope.results.costs.cost_file import CompiledCosts, read_cost_file
-from fiberscope.results.costs.netlists import user_table_version
+from fiberscope.results.costs.netlists import read_user_table_version
 from fiberscope.results.costs.prices import Prices, price_machine
 from fiberscope.results.costs.run_costs import (
     AreaItem,
@@ -19,14 +19,14 @@ from fiberscope.results.costs.run_costs import (
     EnergyItem,
     RunActivity,
     charge_run,
-    chip_of,
+    list_chip_parts,
 )
 from fiberscope.results.report import parts
 from fiberscope.results.report.cost_parts import Area, AreaPart, CostInterval, Energy, EnergyPart, RtlClock
 from fiberscope.sim.names import family_name
 
 
-def prices_of(accelerator: Accelerator[Any], configured: Configuration) -> Prices | None:
+def load_prices(accelerator: Accelerator[Any], configured: Configuration) -> Prices | None:
     """Return the prices of a machine's actions and parts; None for a machine without a ``costs.yaml``.
 
     Args:
@@ -39,11 +39,13 @@ def prices_of(accelerator: Accelerator[Any], configured: Configuration) -> Price
     path, machine = accelerator.costs_file, accelerator.name.rpartition(":")[2].partition("-")[0]
     if not path.is_file():
         return None
-    return _price(read_cost_file(path), user_table_version(), machine, tuple(values(configured).items()))
+    return _price_parts(
+        read_cost_file(path), read_user_table_version(), machine, tuple(values(configured).items())
+    )
 
 
 @lru_cache(maxsize=64)  # a third of a short run's time
-def _price(
+def _price_parts(
     book: CompiledCosts, _netlists: tuple[Path, int], machine: str, parameters: tuple[tuple[str, object], ...]
 ) -> Prices:
     """Price a machine; the netlists are a key, as areas depend on the user's table."""
@@ -74,7 +76,7 @@ def count_activity(
     return RunActivity(families, bits, operations, cycles, seconds)
 
 
-def cost_fields(
+def build_cost_fields(
     prices: Prices | None, activity: RunActivity, chip: ChipParts | None = None
 ) -> dict[str, Any]:
     """Return the energy and area fields of a report; empty for a machine without prices.
@@ -87,13 +89,19 @@ def cost_fields(
     if prices is None:
         return {}
     if chip is None:
-        chip = chip_of(prices, {family: len(members) for family, members in activity.families.items()})
+        chip = list_chip_parts(
+            prices, {family: len(members) for family, members in activity.families.items()}
+        )
     costs = charge_run(activity, prices, chip)
-    clock = _rtl_clock(prices.hertz, chip)
-    return {**energy_fields(costs.energy, activity.seconds), **area_fields(costs.area), "rtl_clock": clock}
+    clock = _find_rtl_clock(prices.hertz, chip)
+    return {
+        **build_energy_fields(costs.energy, activity.seconds),
+        **build_area_fields(costs.area),
+        "rtl_clock": clock,
+    }
 
 
-def _rtl_clock(hertz: float | None, chip: ChipParts) -> RtlClock | None:
+def _find_rtl_clock(hertz: float | None, chip: ChipParts) -> RtlClock | None:
     """Return the clock that the RTL of the parts of a chip allows.
 
     None is returned for a machine without a clock, or if no part has a measured path.
@@ -114,21 +122,21 @@ def _rtl_clock(hertz: float | None, chip: ChipParts) -> RtlClock | None:
     )
 
 
-def area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
+def build_area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
     """Return the area fields.
 
     ``area_um2`` is null if no area is known, or if a listed part has no known area, such as an unmeasured
     netlist. ``area`` has the known part of the sum all the same.
     """
     area = Area.from_parts(
-        AreaPart(component=item.component, part=item.part, **_interval(item.cost)) for item in items
+        AreaPart(component=item.component, part=item.part, **_build_interval(item.cost)) for item in items
     )
     # a component without a listed part has an empty ``part``, and does not make the area null
     unmeasured = any(part.part and part.basis == "none" for part in area.parts)
     return {"area_um2": area.known if area.by_component and not unmeasured else None, "area": area}
 
 
-def energy_fields(items: Iterable[EnergyItem], seconds: float) -> dict[str, Any]:
+def build_energy_fields(items: Iterable[EnergyItem], seconds: float) -> dict[str, Any]:
     """Return the energy fields of a report. The energy-delay product counts the known energies only.
 
     Args:
@@ -136,17 +144,17 @@ def energy_fields(items: Iterable[EnergyItem], seconds: float) -> dict[str, Any]
         seconds: the length of the run, for the energy-delay product.
     """
     energy = Energy.from_parts(
-        EnergyPart(component=item.component, action=item.action, kind=item.kind, **_interval(item.cost))
+        EnergyPart(component=item.component, action=item.action, kind=item.kind, **_build_interval(item.cost))
         for item in items
     )
-    return _with_product(energy, seconds)
+    return _add_delay_product(energy, seconds)
 
 
-def _interval(cost: Cost) -> dict[str, Any]:
+def _build_interval(cost: Cost) -> dict[str, Any]:
     return {"known": cost.lower, "upper": cost.upper, "basis": cost.basis, "source": cost.source}
 
 
-def _with_product(energy: Energy, seconds: float) -> dict[str, Any]:
+def _add_delay_product(energy: Energy, seconds: float) -> dict[str, Any]:
     # in J s, of the known energy: a pJ is 1e-12 J
     return {"energy": energy, "edp": energy.total_pj * 1e-12 * seconds}
 
@@ -161,7 +169,7 @@ def add_energies(energies: Iterable[Energy], seconds: float) -> dict[str, Any]:
     parts: dict[tuple[str, str], list[EnergyPart]] = {}
     for part in (part for energy in energies for part in energy.parts):
         parts.setdefault((part.component, part.action), []).append(part)
-    return _with_product(Energy.from_parts(map(_sum, parts.values())), seconds)
+    return _add_delay_product(Energy.from_parts(map(_sum, parts.values())), seconds)
 
 
 def _sum(parts: Sequence[EnergyPart]) -> EnergyPart:

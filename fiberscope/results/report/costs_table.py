@@ -13,18 +13,18 @@ AREA = ("part", "of which", "mm2", "up to", "of all", "basis")
 PER_TABLE_UNIT = 1e6  # pJ per uJ, um2 per mm2
 
 
-def costs_tables(report: Record) -> list[Table]:
+def build_costs_tables(report: Record) -> list[Table]:
     """Return tables of energy and area: a row for each nonzero summand, sums, and parts without a figure."""
     if report.energy is None:
         table = Table("Energy and area", ("part", "reason"), labels=2)
         table.add("not known", f"{report.accelerator} has no costs.yaml")
         return [table]
-    return [_energy_table(report.energy), *([_area_table(report.area)] if report.area else [])]
+    return [_build_energy_table(report.energy), *([_build_area_table(report.area)] if report.area else [])]
 
 
-def _energy_table(energy: Energy) -> Table:
+def _build_energy_table(energy: Energy) -> Table:
     table = Table("Energy", ENERGY, labels=2, notes=1)
-    table.rows += _part_rows([(part, part.action) for part in energy.parts], energy.total_pj)
+    table.rows += _iterate_part_rows([(part, part.action) for part in energy.parts], energy.total_pj)
     kinds = {
         "dynamic": energy.dynamic,
         "clock": energy.clock,
@@ -40,15 +40,15 @@ def _energy_table(energy: Energy) -> Table:
     return table
 
 
-def _area_table(area: Area) -> Table:
+def _build_area_table(area: Area) -> Table:
     table = Table("Area", AREA, labels=2, notes=1)
-    table.rows += _part_rows([(part, part.part) for part in area.parts], area.known)
+    table.rows += _iterate_part_rows([(part, part.part) for part in area.parts], area.known)
     table.add("total", "", *_format_cost(area, area.known), "")
     _add_missing(table, area.without)
     return table
 
 
-def _part_rows(
+def _iterate_part_rows(
     parts: list[tuple[EnergyPart, str]] | list[tuple[AreaPart, str]], total: float
 ) -> Iterator[list[str]]:
     """Yield a row for each nonzero summand, by component; only the first row names the component."""

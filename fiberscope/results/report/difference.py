@@ -122,15 +122,15 @@ def compare(before: Record, after: Record) -> Difference:
     Args:
         before, after: the reports.
     """
-    changes = [change for change in _changes(before, after) if change.before != change.after]
+    changes = [change for change in _iterate_changes(before, after) if change.before != change.after]
     # a stable sort: equal effects stay in the order of the report
     changes.sort(key=lambda change: -change.effect)
-    provenance = _setting_differences(_provenance(before), _provenance(after))
-    settings = _setting_differences(_settings_of(before), _settings_of(after))
+    provenance = _iterate_setting_differences(_list_provenance(before), _list_provenance(after))
+    settings = _iterate_setting_differences(_list_settings(before), _list_settings(after))
     return Difference(tuple(provenance), tuple(settings), tuple(changes), compare_cycles(before, after))
 
 
-def _setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:
+def _iterate_setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:
     """Yield the inputs that differ, in the order of the first run. A missing input equals a value of None."""
     for name in dict.fromkeys([*before, *after]):
         values = before.get(name), after.get(name)
@@ -138,13 +138,13 @@ def _setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) ->
             yield Setting(name, *values)
 
 
-def _provenance(report: Record) -> dict[str, Any]:
+def _list_provenance(report: Record) -> dict[str, Any]:
     """Return the version, sources, operands and environment of a run, and the parts its costs lack."""
     # ``b`` is None for a single operand, which a product uses twice
     b = report.workload.b
     return {
         "version": report.version,
-        **_source(report.source),
+        **_list_source(report.source),
         "A": f"{report.workload.label} ({report.workload.digest[:12]})",
         "B": f"{b.label} ({b.digest[:12]})" if b else "A",
         **{f"{operand.label} of more": operand.digest[:12] for operand in report.workload.more},
@@ -154,27 +154,29 @@ def _provenance(report: Record) -> dict[str, Any]:
     }
 
 
-def _source(source: Source | None) -> dict[str, Any]:
+def _list_source(source: Source | None) -> dict[str, Any]:
     if source is None:
         return {}
     modules = {f"source of {name}": digest for name, digest in source.modules.items()}
     return {"source": source.digest[:12], "path": source.path, "commit": source.commit, **modules}
 
 
-def _settings_of(report: Record) -> dict[str, Any]:
+def _list_settings(report: Record) -> dict[str, Any]:
     """Return what determines a run besides its sources and operands, and how it ended."""
     return {
         "accelerator": report.accelerator,
         "ending": report.ending,
         "fidelity": report.fidelity,
-        **_sampling(report),
-        **_problem(report),
-        **{f"memory.format.{name}": conversion.source for name, conversion in _converted(report).items()},
+        **_list_sampling(report),
+        **_list_problem(report),
+        **{
+            f"memory.format.{name}": conversion.source for name, conversion in _list_converted(report).items()
+        },
         **flatten_parameters(report.config),
     }
 
 
-def _sampling(report: Record) -> dict[str, Any]:
+def _list_sampling(report: Record) -> dict[str, Any]:
     """Return the sampling of a run; empty for a full run."""
     sampling = report.sampling
     if sampling is None or report.cycles_interval is None:
@@ -183,18 +185,18 @@ def _sampling(report: Record) -> dict[str, Any]:
     return {"complete": report.complete, **{f"sampling.{name}": getattr(sampling, name) for name in names}}
 
 
-def _problem(report: Record) -> dict[str, Any]:
+def _list_problem(report: Record) -> dict[str, Any]:
     if report.problem is None:
         return {}
     return {"problem.kind": report.problem.kind, **flatten_parameters(report.problem.parameters, "problem.")}
 
 
-def _converted(report: Record) -> dict[str, Conversion]:
+def _list_converted(report: Record) -> dict[str, Conversion]:
     """Return the operands that were converted before the run, by name."""
     return report.conversions.operands if report.conversions else {}
 
 
-def _changes(before: Record, after: Record) -> Iterator[Change]:
+def _iterate_changes(before: Record, after: Record) -> Iterator[Change]:
     """Yield a change for each result that is compared, equal values included."""
     yield _count_change("cycles", before.cycles, after.cycles)
     for name in dict.fromkeys([*before.operations, *after.operations]):
@@ -202,26 +204,27 @@ def _changes(before: Record, after: Record) -> Iterator[Change]:
             f"operations {name}", before.operations.get(name, 0), after.operations.get(name, 0)
         )
     converted = [
-        {name: conversion.cycles for name, conversion in _converted(run).items()} for run in (before, after)
+        {name: conversion.cycles for name, conversion in _list_converted(run).items()}
+        for run in (before, after)
     ]
     for name in dict.fromkeys([*converted[0], *converted[1]]):
         yield _count_change(f"conversion {name} cycles", converted[0].get(name, 0), converted[1].get(name, 0))
-    yield from _traffic_changes(before, after)
-    yield from _cost_changes(before, after)
+    yield from _iterate_traffic_changes(before, after)
+    yield from _iterate_cost_changes(before, after)
     if before.memory and after.memory:
         yield _share_change("memory bandwidth used", before.memory.utilization, after.memory.utilization)
     if before.cycles_interval or after.cycles_interval:  # a sampled run has no components
         return
     families_before, families_after = families(before.components), families(after.components)
     for name in dict.fromkeys([*families_before, *families_after]):
-        yield from _family_changes(name, families_before.get(name), families_after.get(name))
+        yield from _iterate_family_changes(name, families_before.get(name), families_after.get(name))
 
 
 def _count_change(name: str, before: int, after: int) -> Change:
     return Change(name, "count", before, after, abs(after - before) / (max(before, after) or 1))
 
 
-def _cost_changes(before: Record, after: Record) -> Iterator[Change]:
+def _iterate_cost_changes(before: Record, after: Record) -> Iterator[Change]:
     """Yield the differences in energy and area, rounded to pJ and um2, if both runs lack the same parts."""
     # sums over different parts would differ for equal machines too
     if before.energy and after.energy and set(before.energy.without) == set(after.energy.without):
@@ -230,12 +233,12 @@ def _cost_changes(before: Record, after: Record) -> Iterator[Change]:
         yield _count_change("area, um2", round(before.area.known), round(after.area.known))
 
 
-def _traffic_changes(before: Record, after: Record) -> Iterator[Change]:
+def _iterate_traffic_changes(before: Record, after: Record) -> Iterator[Change]:
     """Yield the differences in bytes by tensor and direction, with effects relative to the larger total."""
     counts = [
         {
             f"traffic {tensor} {verb}": count
-            for tensor, tensor_traffic in _traffic_of(report).items()
+            for tensor, tensor_traffic in _collect_traffic(report).items()
             for verb, count in (("read", tensor_traffic.read_bytes), ("written", tensor_traffic.write_bytes))
         }
         for report in (before, after)
@@ -246,15 +249,15 @@ def _traffic_changes(before: Record, after: Record) -> Iterator[Change]:
         yield Change(name, "bytes", first, second, abs(second - first) / total_bytes)
 
 
-def _traffic_of(report: Record) -> dict[str, TensorTraffic | Conversion]:
+def _collect_traffic(report: Record) -> dict[str, TensorTraffic | Conversion]:
     """Return the traffic of the run's tensors and of the conversions before the run."""
     return {
         **report.traffic,
-        **{f"conversion {name}": conversion for name, conversion in _converted(report).items()},
+        **{f"conversion {name}": conversion for name, conversion in _list_converted(report).items()},
     }
 
 
-def _family_changes(name: str, before: Family | None, after: Family | None) -> Iterator[Change]:
+def _iterate_family_changes(name: str, before: Family | None, after: Family | None) -> Iterator[Change]:
     """Yield the differences in the cycles of a family; a missing family has no cycles."""
     for state in STATES:
         shares = [kind.share(getattr(kind, state)) if kind else 0.0 for kind in (before, after)]

@@ -46,20 +46,20 @@ def compare_cycles(before: Record, after: Record) -> Significance | None:
     """
     if not (before.cycles_interval or after.cycles_interval):
         return None
-    paired = _paired_half_width(before, after)
-    width = math.hypot(_half_width(before), _half_width(after)) if paired is None else paired
+    paired = _compute_paired_half_width(before, after)
+    width = math.hypot(_compute_half_width(before), _compute_half_width(after)) if paired is None else paired
     difference = after.cycles - before.cycles
     windows = 0 if paired is None or before.sampling is None else len(before.sampling.rows)
     return Significance(difference, width, CONFIDENCE, windows, abs(difference) > width)
 
 
-def _half_width(report: Record) -> float:
+def _compute_half_width(report: Record) -> float:
     """Return the half-width of the interval of a run's cycles, in cycles; 0 for an exact run."""
     low, high = report.cycles_interval or (0, 0)
     return (high - low) / 2
 
 
-def _paired_half_width(before: Record, after: Record) -> float | None:
+def _compute_paired_half_width(before: Record, after: Record) -> float | None:
     """Return the half-width of the difference, in cycles; None unless both runs simulated the same rows."""
     first, second = before.sampling, after.sampling
     if first is None or second is None or not first.rows or first.rows != second.rows:
@@ -71,7 +71,7 @@ def _paired_half_width(before: Record, after: Record) -> float | None:
     return half_width(changes, min(first.degrees, second.degrees))
 
 
-def relative_half_width(cycles: float, low: float, high: float) -> float:
+def compute_relative_half_width(cycles: float, low: float, high: float) -> float:
     """Return the half-width of an interval as a fraction of the estimate; 0 for an estimate of 0.
 
     Args:
@@ -89,4 +89,4 @@ def format_half_width(share: float) -> str:
 def format_interval(report: Record) -> str:
     """Format the half-width of a run's cycles as a suffix; empty for an exact run."""
     interval = report.cycles_interval
-    return format_half_width(relative_half_width(report.cycles, *interval)) if interval else ""
+    return format_half_width(compute_relative_half_width(report.cycles, *interval)) if interval else ""

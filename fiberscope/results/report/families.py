@@ -47,7 +47,7 @@ class Family:
         return cycles / self.cycles if self.cycles else 0.0
 
 
-def members(family: str, components: Mapping[str, Component]) -> list[Component]:
+def list_members(family: str, components: Mapping[str, Component]) -> list[Component]:
     """Return the components of a family.
 
     Args:
@@ -66,7 +66,7 @@ def families(components: Mapping[str, Component]) -> dict[str, Family]:
 
 
 def _sum_family(name: str, members: Mapping[str, Component]) -> Family:
-    busiest = max(members, key=lambda member: _busy_share(members[member]))
+    busiest = max(members, key=lambda member: _compute_busy_share(members[member]))
     return Family(
         name=name,
         count=len(members),
@@ -76,16 +76,16 @@ def _sum_family(name: str, members: Mapping[str, Component]) -> Family:
         output_stall=sum(member.output_stall for member in members.values()),
         idle=sum(member.idle for member in members.values()),
         busiest=busiest,
-        max_busy_share=_busy_share(members[busiest]),
+        max_busy_share=_compute_busy_share(members[busiest]),
     )
 
 
-def _busy_share(component: Component) -> float:
+def _compute_busy_share(component: Component) -> float:
     """Return the fraction of a component's cycles in which the component is busy."""
     return component.busy / component.cycles if component.cycles else 0.0
 
 
-def pacing_family(workers: str, kinds: Container[str]) -> str:
+def choose_pacing_family(workers: str, kinds: Container[str]) -> str:
     """Return the family that sets the pace of a worker family: its lanes if it has lanes, else the workers.
 
     Args:
@@ -96,7 +96,7 @@ def pacing_family(workers: str, kinds: Container[str]) -> str:
     return lanes if lanes in kinds else workers
 
 
-def busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family | None:
+def find_busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family | None:
     """Return the worker family whose busiest member has the largest busy share.
 
     Args:
@@ -106,12 +106,12 @@ def busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family 
     workers = [
         kinds[name]
         for stage in stages
-        if (name := family_or_parent(pacing_family(stage, kinds), kinds)) in kinds
+        if (name := family_or_parent(choose_pacing_family(stage, kinds), kinds)) in kinds
     ]
     return max(workers, key=lambda family: family.max_busy_share, default=None)
 
 
-def rounds_of_stages(cycles: Mapping[str, int], omitted: str = "") -> dict[str, list[int]]:
+def list_rounds_of_stages(cycles: Mapping[str, int], omitted: str = "") -> dict[str, list[int]]:
     """Return the cycles of each stage by round; in a repeated cascade, ``X@2`` is X in the second round.
 
     Args:
@@ -148,15 +148,15 @@ def bottleneck(
     if not components:
         return ""
     kinds, known_utilization = families(components), memory_utilization or 0.0
-    workers = busiest_stage(accelerator.worker_families, kinds)
+    workers = find_busiest_stage(accelerator.worker_families, kinds)
     if workers is None or workers.cycles == 0:
         return "There was nothing to do."
     # A saturated resource explains the losses of all others, which therefore come last.
     if known_utilization >= SATURATED:
         return f"Memory bandwidth is the limit: {known_utilization:.0%} of the peak is used."
     if workers.share(workers.busy) >= SATURATED:
-        busy = _percent(workers, workers.busy)
-        return f"Computation is the limit: {_subject(workers)} busy {busy} of the time."
+        busy = _format_percent(workers, workers.busy)
+        return f"Computation is the limit: {_describe_subject(workers)} busy {busy} of the time."
     for kind in (kinds[name] for name in accelerator.limits):
         if kind.max_busy_share >= SATURATED:
             return f"{kind.busiest} is the limit: it is busy {kind.max_busy_share:.0%} of the time."
@@ -184,13 +184,14 @@ def _describe_largest_loss(workers: Family, memory_utilization: float | None) ->
         busiest_text = f" (the busiest, {workers.busiest}, is busy {workers.max_busy_share:.0%})"
     return (
         f"No part is near its peak{memory}: "
-        f"{_subject(workers)} {name} {_percent(workers, losses[name])} of the time{busiest_text}."
+        f"{_describe_subject(workers)} {name} {_format_percent(workers, losses[name])} of the time"
+        f"{busiest_text}."
     )
 
 
-def _subject(workers: Family) -> str:
+def _describe_subject(workers: Family) -> str:
     return f"the {workers.count} {workers.name} are" if workers.count > 1 else f"{workers.name} is"
 
 
-def _percent(family: Family, cycles: int) -> str:
+def _format_percent(family: Family, cycles: int) -> str:
     return f"{family.share(cycles):.0%}"

@@ -12,7 +12,7 @@ from typing import Final
 from fiberscope.base.errors import InputError
 from fiberscope.base.outputs import expect_output
 from fiberscope.base.text_encoding import escape_undecodable
-from fiberscope.results.report.remote_files import address_of, open_remote, storage_errors
+from fiberscope.results.report.remote_files import find_address, open_remote, storage_errors
 
 STANDARD_OUTPUT: Final = Path("-")  # file name of standard output
 
@@ -24,7 +24,7 @@ def read_bytes(path: Path) -> bytes:
         OSError: a file cannot be read.
         InputError: an object cannot be read.
     """
-    if not (address := address_of(path)):
+    if not (address := find_address(path)):
         return path.read_bytes()
     file = open_remote(address)
     with storage_errors(address):
@@ -90,7 +90,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    if address := address_of(path):
+    if address := find_address(path):
         object_ = open_remote(address)
         with storage_errors(address):
             object_.write_bytes(content)
@@ -104,7 +104,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         with replacing(path) as file:
             file.write(content)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _build_unwritable_error(path, error) from error
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
@@ -172,13 +172,13 @@ def check_writable(path: Path) -> None:
     """
     if path == STANDARD_OUTPUT:
         return
-    if address := address_of(path):
+    if address := find_address(path):
         open_remote(address)
         return
     try:
         _check_path(path)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _build_unwritable_error(path, error) from error
     expect_output(path)
 
 
@@ -202,16 +202,16 @@ def _check_path(path: Path) -> None:
         raise InputError(f"{path}: the folder {path.parent} cannot be written to")
 
 
-def _unwritable(path: Path, error: OSError) -> InputError:
+def _build_unwritable_error(path: Path, error: OSError) -> InputError:
     return InputError(f"{path}: cannot write it: {error.strerror}")
 
 
 def matrices(a: str, b: str | None) -> dict[str, Path | None]:
     """Return the files of two matrices by their names in messages; None for a matrix without a file."""
-    return operand_files({"A": a, "B": b})
+    return list_operand_files({"A": a, "B": b})
 
 
-def operand_files(operands: Mapping[str, str | None]) -> dict[str, Path | None]:
+def list_operand_files(operands: Mapping[str, str | None]) -> dict[str, Path | None]:
     """Return the files of operands by their names in messages; None for an operand that is not in a file."""
     from fiberscope.workloads import file_of  # noqa: PLC0415  (it takes time to load)
 

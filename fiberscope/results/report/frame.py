@@ -81,7 +81,7 @@ def _format_tensor(operand: object, name: str) -> str:
     return f"{name}[{', '.join(ranks).lower()}]" if ranks and name else ""
 
 
-def problem_of(problem: Problem) -> parts.Problem:
+def describe_problem(problem: Problem) -> parts.Problem:
     """Return the kind, the parameters and the title of a problem."""
     parameters = problem.parameters.model_dump(mode="json")
     return parts.Problem(kind=problem.kind, parameters=parameters, title=problem.title)
@@ -95,7 +95,7 @@ def add_counts(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(sums)
 
 
-def traffic_by_tensor(traffic: Mapping[str, Traffic]) -> dict[str, parts.TensorTraffic]:
+def collect_traffic_by_tensor(traffic: Mapping[str, Traffic]) -> dict[str, parts.TensorTraffic]:
     """Return the traffic of a model in bytes, by tensor."""
     return {name: parts.TensorTraffic(**asdict(moved)) for name, moved in traffic.items()}
 
@@ -112,7 +112,7 @@ def add_traffic(traffic: Iterable[Mapping[str, Traffic]]) -> dict[str, Traffic]:
     return sums
 
 
-def memory_of(
+def summarize_memory(
     use: MemoryUse | None, traffic: Mapping[str, parts.TensorTraffic], seconds: float
 ) -> parts.Memory | None:
     """Summarize the use of memory in a run; None if the model has no memory statistics.
@@ -162,11 +162,11 @@ def verification(
         missing=sum(comparison.missing for comparison in comparisons),
         extra=sum(comparison.extra for comparison in comparisons),
         overflows=sum(comparison.overflows for comparison in comparisons),
-        zeros=_zeros(comparisons),
+        zeros=_count_zeros(comparisons),
     )
 
 
-def _zeros(comparisons: Sequence[Comparison]) -> int | None:
+def _count_zeros(comparisons: Sequence[Comparison]) -> int | None:
     """Return the number of ignored explicit zeros; None if entries are compared."""
     counts = [comparison.zeros for comparison in comparisons if comparison.zeros is not None]
     return sum(counts) if counts else None

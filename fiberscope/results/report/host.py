@@ -76,13 +76,13 @@ def environment() -> Environment:
     return Environment(
         python=f"{platform.python_version()} ({platform.python_implementation()})",
         numpy=np.__version__,
-        scipy=_version("scipy"),
+        scipy=_read_version("scipy"),
         compiled=compiled,
         build=_build(Path(str(sys.modules["fiberscope.sim.kernel"].__file__)).parent) if compiled else None,
     )
 
 
-def _version(library: str) -> str:
+def _read_version(library: str) -> str:
     """Read the version of a library without importing the library or parsing all metadata."""
     match = re.search("^Version: (.*)$", distribution(library).read_text("METADATA") or "", re.MULTILINE)
     return match[1] if match else distribution(library).version

@@ -36,7 +36,7 @@ def escape_latex(text: str) -> str:
     return escaped.replace(" +- ", r" $\pm$ ")
 
 
-def latex_tabular(
+def format_latex_tabular(
     heads: Sequence[str],
     blocks: Iterable[tuple[str, LatexRows]],
     groups: Sequence[tuple[str, int]] = (),
@@ -78,13 +78,13 @@ def _format_row(cells: Sequence[str]) -> str:
     return f"{' & '.join(map(escape_latex, cells))} \\\\"
 
 
-def latex_float(caption: str, label: str, tabulars: Iterable[str], notes: Iterable[str] = ()) -> str:
+def format_latex_float(caption: str, label: str, tabulars: Iterable[str], notes: Iterable[str] = ()) -> str:
     """Return a float with a caption above its tabulars, and notes below.
 
     Args:
         caption: plain text.
         label: the label for references.
-        tabulars: results of ``latex_tabular``.
+        tabulars: results of ``format_latex_tabular``.
         notes: lines of plain text.
     """
     lines = [r"% \usepackage{booktabs} belongs in the preamble.", r"\begin{table}", r"\centering"]

@@ -20,14 +20,14 @@ def numbers(report: Record) -> dict[str, Any]:
         "fidelity": report.fidelity,
         "complete": bool(report.complete),  # true for ``sampled`` too
         "cycles": report.cycles,
-        **_interval(report.cycles_interval),
+        **_list_interval(report.cycles_interval),
         "seconds": report.seconds,
-        **_traffic(report.traffic),
-        **_cached(report.cached),
+        **_list_traffic(report.traffic),
+        **_list_cached(report.cached),
         "traffic_minimum_bytes": report.traffic_minimum_bytes,
-        **_memory(report.memory),
+        **_list_memory(report.memory),
         "nonzeros": sum(operand.nonzeros for operand in report.workload.operands),
-        **_costs(report),
+        **_list_costs(report),
         "bottleneck": report.bottleneck,
         "version": report.version,
         "workload_source": report.workload.worst_source,
@@ -52,12 +52,12 @@ def flatten_parameters(config: Mapping[str, Any], prefix: str = "") -> dict[str,
     return leaf_values
 
 
-def _interval(interval: tuple[int, int] | None) -> dict[str, int]:
+def _list_interval(interval: tuple[int, int] | None) -> dict[str, int]:
     """Return the interval of estimated cycles."""
     return dict(zip(("cycles_low", "cycles_high"), interval, strict=True)) if interval else {}
 
 
-def _costs(report: Record) -> dict[str, float | str | None]:
+def _list_costs(report: Record) -> dict[str, float | str | None]:
     """Return energy and area, their missing parts, and the products EDP in J s and ED2P in J s2."""
     # ``energy_pj`` and ``edp`` count the known parts; ``area_um2`` is None if a listed part is unknown
     edp, energy, area = report.edp, report.energy, report.area
@@ -73,7 +73,7 @@ def _costs(report: Record) -> dict[str, float | str | None]:
     }
 
 
-def _traffic(traffic: Mapping[str, TensorTraffic]) -> dict[str, int]:
+def _list_traffic(traffic: Mapping[str, TensorTraffic]) -> dict[str, int]:
     """Return bytes in total and by tensor."""
     if not traffic:
         return {}
@@ -92,7 +92,7 @@ def _traffic(traffic: Mapping[str, TensorTraffic]) -> dict[str, int]:
     return columns
 
 
-def _cached(cached: Cached | None) -> dict[str, int]:
+def _list_cached(cached: Cached | None) -> dict[str, int]:
     """Return bytes after a functional cache, in total and by tensor."""
     if cached is None:
         return {}
@@ -101,7 +101,7 @@ def _cached(cached: Cached | None) -> dict[str, int]:
     return {"cached_traffic_bytes": sum(moved_bytes.values()), **by_tensor}
 
 
-def _memory(memory: Memory | None) -> dict[str, float]:
+def _list_memory(memory: Memory | None) -> dict[str, float]:
     if memory is None:
         return {}
     return {

@@ -15,7 +15,7 @@ from fiberscope.results.report.estimates import format_interval
 from fiberscope.results.report.families import families
 from fiberscope.results.report.files import check_writable, write_bytes
 from fiberscope.results.report.parts import Iteration, Occupancy, Record, Teaal, Timeline
-from fiberscope.results.report.surrogates import footnote
+from fiberscope.results.report.surrogates import format_footnote
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,12 +97,12 @@ def blank(title: str, height: float) -> Figure:
     Raises:
         InputError: matplotlib is missing.
     """
-    canvas = new_figure(WIDTH, height, DOTS_PER_INCH)
+    canvas = create_figure(WIDTH, height, DOTS_PER_INCH)
     canvas.suptitle(title, wrap=True)
     return canvas
 
 
-def new_figure(width: float, height: float, dots: float) -> Figure:
+def create_figure(width: float, height: float, dots: float) -> Figure:
     """Return an empty figure of a size in inches; ``dots`` is the number of dots per inch of a PNG file.
 
     Raises:
@@ -137,7 +137,7 @@ def figure(report: Record) -> Figure:
     heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
     cycles = f"{report.cycles:,}{format_interval(report)} cycles"
     title = f"{report.accelerator} on {report.workload.heading}: {cycles}"
-    title = "\n".join(filter(None, [title, footnote(report.workload.surrogates)]))
+    title = "\n".join(filter(None, [title, format_footnote(report.workload.surrogates)]))
     canvas = blank(title, sum(heights) + 0.5)
     grid = canvas.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
     # Rows of the grid have one user each: only analytical reports have levels, and these have no activity.
@@ -316,10 +316,10 @@ def _draw_occupancies(canvas: Figure, axes: Axes, occupancies: dict[str, Occupan
     """Draw a row for each family of channels: the distribution of occupancy."""
     from matplotlib.colors import PowerNorm  # noqa: PLC0415
 
-    rows = [_occupancy_shares(occupancy) for occupancy in occupancies.values()]
+    rows = [_compute_occupancy_shares(occupancy) for occupancy in occupancies.values()]
     scale = PowerNorm(0.5, 0, 100)  # makes small shares visible
     image = axes.imshow(rows, aspect="auto", cmap="magma_r", norm=scale, extent=(0, 1, len(rows), 0))
-    axes.set_yticks([row + 0.5 for row in range(len(rows))], _occupancy_labels(occupancies))
+    axes.set_yticks([row + 0.5 for row in range(len(rows))], _format_occupancy_labels(occupancies))
     axes.set_xticks([0, 0.5, 1], ["empty", "half full", "full"])
     axes.set_title("Occupancy of channels", loc="left")
     axes.tick_params(labelsize="small")
@@ -328,13 +328,13 @@ def _draw_occupancies(canvas: Figure, axes: Axes, occupancies: dict[str, Occupan
     bar.ax.tick_params(labelsize="small")
 
 
-def _occupancy_labels(occupancies: dict[str, Occupancy]) -> list[str]:
+def _format_occupancy_labels(occupancies: dict[str, Occupancy]) -> list[str]:
     return [
         f"{name} x{occupancy.channels}, of {occupancy.capacity}" for name, occupancy in occupancies.items()
     ]
 
 
-def _occupancy_shares(occupancy: Occupancy) -> list[float]:
+def _compute_occupancy_shares(occupancy: Occupancy) -> list[float]:
     """Return the percentage of cycles by occupancy: empty, then equal steps up to full."""
     shares = [0.0] * (OCCUPANCY_BINS + 1)
     total = sum(occupancy.cycles.values()) or 1

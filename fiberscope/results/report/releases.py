@@ -27,12 +27,12 @@ def upgrade(document: object) -> object:
     try:
         current = _upgrade_first_release(document) if "energy_pj" in document else document
         area = current.get("area")
-        return current if not area or "known" in area else {**current, "area": _with_sum(area)}
+        return current if not area or "known" in area else {**current, "area": _add_sum(area)}
     except (AttributeError, KeyError, StopIteration, TypeError):
         return document
 
 
-def _with_sum(area: Mapping[str, Any]) -> dict[str, Any]:
+def _add_sum(area: Mapping[str, Any]) -> dict[str, Any]:
     """Add the sum of an area; version 0.2.0 has no upper end."""
     return {"known": sum(area["by_component"].values()), "upper": None, **area}
 
@@ -80,7 +80,7 @@ def describe_unreadable(text: bytes | str, schema: str, error: Exception) -> str
         schema: the expected schema.
         error: the error of the attempt to read the document.
     """
-    version = _version(text, schema)
+    version = _find_version(text, schema)
     if version in ("", __version__) or not isinstance(error, ValidationError):
         return ""
     fault = error.errors(include_url=False)[0]
@@ -92,7 +92,7 @@ def describe_unreadable(text: bytes | str, schema: str, error: Exception) -> str
     )
 
 
-def _version(text: bytes | str, schema: str) -> str:
+def _find_version(text: bytes | str, schema: str) -> str:
     """Return the version of Fiberscope that wrote a report; empty for another document."""
     try:
         document = json.loads(text)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)  # a Path keeps one of the two slashes
 
 
-def address_of(path: str | Path) -> str:
+def find_address(path: str | Path) -> str:
     """Return the address of a remote path; empty for a local path."""
     match = _ADDRESS.fullmatch(str(path))
     return "{}://{}".format(*match.groups()) if match else ""

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.families import Family, families, members
+from fiberscope.results.report.families import Family, families, list_members
 from fiberscope.results.report.parts import Component
 
 
@@ -23,11 +23,11 @@ def roofline(report: Report) -> dict[str, Any] | None:
     """
     moved = sum(traffic.moved_bytes for traffic in report.traffic.values())
     work = _work(report.operations)
-    useful = useful_name(work, report.operations)
+    useful = choose_useful_name(work, report.operations)
     executed, count = (report.operations.get(name, 0) for name in (work, useful))
     if not (moved and count and report.cycles):
         return None
-    workers = _workers(work, executed, report.components)
+    workers = _find_workers(work, executed, report.components)
     busy = workers.share(workers.busy) if workers else 0.0
     memory = report.memory
     return {
@@ -44,7 +44,7 @@ def _work(operations: Mapping[str, int]) -> str:
     return "multiply" if "multiply" in operations else max(operations, key=operations.__getitem__, default="")
 
 
-def useful_name(work: str, names: Container[str]) -> str:
+def choose_useful_name(work: str, names: Container[str]) -> str:
     """Return the counter of the useful operations of a kind; the kind itself if all operations are useful.
 
     Args:
@@ -54,9 +54,9 @@ def useful_name(work: str, names: Container[str]) -> str:
     return f"useful_{work}" if f"useful_{work}" in names else work
 
 
-def _workers(work: str, count: int, components: Mapping[str, Component]) -> Family | None:
+def _find_workers(work: str, count: int, components: Mapping[str, Component]) -> Family | None:
     """Return the family whose counters cover all operations."""
     for name, family in families(components).items():
-        if sum(component.counters.get(work, 0) for component in members(name, components)) == count:
+        if sum(component.counters.get(work, 0) for component in list_members(name, components)) == count:
             return family
     return None

@@ -31,9 +31,9 @@ class Document(BaseModel):
 
     def to_json(self) -> str:
         """Return the document as JSON with a final newline."""
-        return self.dumped(self.indentation) + "\n"
+        return self.dump(self.indentation) + "\n"
 
-    def dumped(self, indentation: int | None = None) -> str:
+    def dump(self, indentation: int | None = None) -> str:
         """Return the document as JSON; undecodable names are escaped."""
         try:
             return self.model_dump_json(by_alias=True, indent=indentation)

@@ -14,7 +14,7 @@ MAX_LETTERS = 24  # default maximum length of a name
 _GENERATED = re.compile(r"([\w-]+):(\w+=[^,\s]*(?:,\w+=[^,\s]*)*)")  # uniform:rows=20,cols=20
 
 
-def short_names(names: Sequence[str], letters: int = MAX_LETTERS) -> list[str]:
+def shorten_names(names: Sequence[str], letters: int = MAX_LETTERS) -> list[str]:
     """Return distinct names of workloads with at most ``letters`` characters, one for each text, in order.
 
     A generated matrix keeps its kind and the arguments that differ within the kind. A file loses its folder
@@ -24,7 +24,7 @@ def short_names(names: Sequence[str], letters: int = MAX_LETTERS) -> list[str]:
         names: the texts of the workloads.
         letters: the maximum length.
     """
-    short = [_shorten(text, letters) for text in _distinct_parts(names)]
+    short = [_shorten(text, letters) for text in _find_distinct_parts(names)]
     count, distinct = Counter(short), dict.fromkeys([""])  # an empty name counts as taken
     for text in short:
         number, name = 1, "" if count[text] > 1 else text
@@ -35,33 +35,33 @@ def short_names(names: Sequence[str], letters: int = MAX_LETTERS) -> list[str]:
     return [*distinct][1:]
 
 
-def _distinct_parts(names: Sequence[str]) -> list[str]:
+def _find_distinct_parts(names: Sequence[str]) -> list[str]:
     generated = [_GENERATED.fullmatch(name) for name in names]
     arguments: dict[str, list[set[str]]] = {}
     for match in filter(None, generated):
         arguments.setdefault(match[1], []).append(set(match[2].split(",")))
     common = {kind: set.intersection(*argument_sets) for kind, argument_sets in arguments.items()}
     return [
-        _file_name(name) if match is None else _generator_name(match, common[match[1]])
+        _shorten_files(name) if match is None else _shorten_generator(match, common[match[1]])
         for name, match in zip(names, generated, strict=True)
     ]
 
 
-def _generator_name(match: re.Match[str], common: set[str]) -> str:
+def _shorten_generator(match: re.Match[str], common: set[str]) -> str:
     arguments = [argument for argument in match[2].split(",") if argument not in common]
     return f"{match[1]} {','.join(arguments)}".rstrip()
 
 
-def _file_name(name: str) -> str:
+def _shorten_files(name: str) -> str:
     """Return operands without their folders and suffixes."""
     try:
         operands = shlex.split(name)
     except ValueError:  # an apostrophe in a file name
         operands = [name]
-    return " ".join(map(_stem, operands)) or name
+    return " ".join(map(_strip_suffixes, operands)) or name
 
 
-def _stem(word: str) -> str:
+def _strip_suffixes(word: str) -> str:
     file = PurePath(word).name or word
     suffix = next((suffix for suffix in SUFFIXES if file.lower().endswith(suffix)), "")
     return file[: len(file) - len(suffix)] or file

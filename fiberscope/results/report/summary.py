@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fiberscope.results.report.analytical import tables
-from fiberscope.results.report.cost_lines import cost_lines, scale_unit
+from fiberscope.results.report.cost_lines import format_cost_lines, scale_unit
 from fiberscope.results.report.estimates import format_interval
-from fiberscope.results.report.families import Family, families, rounds_of_stages
+from fiberscope.results.report.families import Family, families, list_rounds_of_stages
 from fiberscope.results.report.parts import Cached, Chain, Memory, Operand, Record, Sampling
 from fiberscope.results.report.table import print_trimmed
 from fiberscope.workloads.verification import describe_overflows
@@ -75,18 +75,18 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
         width: columns, at least 60.
         ascii_only: draw bars with ASCII characters.
     """
-    parts: list[RenderableType] = [_title(report), *_notices(report), ""]
+    parts: list[RenderableType] = [_format_title(report), *_build_notices(report), ""]
     parts += [_total_lines(report), ""]
     parts += [_step_table(report.chain), ""] if report.chain else []
-    parts += [*_cycle_table(report, width, ascii_only), ""] if report.components else []
-    parts += [_traffic_table(report)] if report.traffic else []
+    parts += [*_build_cycle_table(report, width, ascii_only), ""] if report.components else []
+    parts += [_build_traffic_table(report)] if report.traffic else []
     parts += [_labelled_lines(("Cached", _describe_cached(report.cached)))] if report.cached else []
     parts += [_labelled_lines(("Not moved", describe_unmoved(report)))] if report.unmoved else []
-    parts += [_memory_lines(report.memory)] if report.memory else []
+    parts += [_format_memory_lines(report.memory)] if report.memory else []
     parts += [""] if report.traffic or report.memory or report.unmoved else []
     bottleneck = "" if report.ending == "deadlock" else report.bottleneck
     closing_lines = {
-        **cost_lines(report),
+        **format_cost_lines(report),
         "Converted": _describe_conversions(report),
         "Bottleneck": bottleneck,
         "Verified": verification_line(report),
@@ -96,7 +96,7 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
     return Group(*parts)
 
 
-def _title(report: Record) -> RenderableType:
+def _format_title(report: Record) -> RenderableType:
     workload = report.workload
     title = f", {report.problem.title}: " if report.problem else ": "
     replaced = ", ".join(f"{part} {name.rpartition('.')[2]}" for part, name in report.parts.items())
@@ -128,7 +128,7 @@ def _format_shape(shape: tuple[int, ...]) -> str:
     return " x ".join(f"{size:,}" for size in shape)
 
 
-def _notices(report: Record) -> list[RenderableType]:
+def _build_notices(report: Record) -> list[RenderableType]:
     """Return boxes for surrogates, incomplete runs and wrong results."""
     boxes: list[RenderableType] = []
     for operand in report.workload.operands:
@@ -147,7 +147,7 @@ def _total_lines(report: Record) -> RenderableType:
     product = ""
     if report.product is not None:
         product = f"{_format_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
-    time = f"{_describe_interval(report)} ({engineering_time(report.seconds)})"
+    time = f"{_describe_interval(report)} ({format_time(report.seconds)})"
     cycles = Text.assemble((f"{report.cycles:,}", "bold"), time)
     if report.teaal is not None and report.complete and not report.teaal.bounds_time:
         cycles = Text(NO_BOUND)
@@ -162,7 +162,7 @@ def _total_lines(report: Record) -> RenderableType:
 
 def _describe_stages(cycles: Mapping[str, int]) -> Iterator[str]:
     """Yield the cycles of each stage, summed over rounds."""
-    for name, counts in rounds_of_stages(cycles).items():
+    for name, counts in list_rounds_of_stages(cycles).items():
         rounds = f" in {len(counts)} rounds" if len(counts) > 1 else ""
         yield f"{name} {sum(counts):,} cycles{rounds}"
 
@@ -225,7 +225,7 @@ def _labelled_lines(*rows: tuple[str, str | Text]) -> RenderableType:
     return table
 
 
-def _cycle_table(report: Record, width: int, ascii_only: bool) -> list[RenderableType]:
+def _build_cycle_table(report: Record, width: int, ascii_only: bool) -> list[RenderableType]:
     kinds = list(families(report.components).values())
     bar_width = max(10, width - LABEL_WIDTH - 32)
     table = Table.grid(padding=(0, 1))
@@ -256,7 +256,7 @@ def _draw_bar(kind: Family, width: int, ascii_only: bool) -> Text:
     return bar
 
 
-def _traffic_table(report: Record) -> RenderableType:
+def _build_traffic_table(report: Record) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, min_width=10)
     table.add_column(justify="right", min_width=12)
@@ -300,7 +300,7 @@ def describe_unmoved(report: Record) -> str:
     return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in names_by_reason.items())
 
 
-def _memory_lines(memory: Memory) -> RenderableType:
+def _format_memory_lines(memory: Memory) -> RenderableType:
     accesses = memory.row_hits + memory.row_misses + memory.row_conflicts
     rows = ""
     if accesses:
@@ -325,9 +325,9 @@ def _describe_conversions(report: Record) -> str:
         for name, conversion in conversions.operands.items()
     ]
     with_conversions = (
-        f"{engineering_time(conversions.seconds)} and {_format_bytes(conversions.traffic_bytes)} with it"
+        f"{format_time(conversions.seconds)} and {_format_bytes(conversions.traffic_bytes)} with it"
     )
-    time_without = f"{engineering_time(conversions.seconds_without)}"
+    time_without = f"{format_time(conversions.seconds_without)}"
     without_conversions = f"{time_without} and {_format_bytes(conversions.traffic_bytes_without)} without"
     return f"{'; '.join(parts)}: {with_conversions}, {without_conversions}"
 
@@ -338,8 +338,8 @@ def _describe_chain_conversions(chain: Chain, seconds_without: float) -> str:
         return ""
     conversion = next(iter(chain.written.values()))
     description = f"{', '.join(chain.written)} to {conversion.target} when written, and back when used"
-    with_conversions = f"{engineering_time(chain.seconds)} and {_format_bytes(chain.traffic_bytes)} with it"
-    return f"{description}: {with_conversions}, {engineering_time(seconds_without)} without"
+    with_conversions = f"{format_time(chain.seconds)} and {_format_bytes(chain.traffic_bytes)} with it"
+    return f"{description}: {with_conversions}, {format_time(seconds_without)} without"
 
 
 def verification_line(report: Record) -> str:
@@ -378,7 +378,7 @@ def _format_rate(rate: float) -> str:
     return scale_unit(rate, ("", "k", "M", "G"), 1000)
 
 
-def engineering_time(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Format a time with its unit; below a microsecond with two decimals, as in 365.31 ns."""
     nanoseconds = round(seconds * 1e9, 2)
     if nanoseconds < 1000:

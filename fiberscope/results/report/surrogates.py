@@ -14,7 +14,7 @@ def mark(name: str, source: object) -> str:
     return f"{name}{DAGGER}" if source == SURROGATE else name
 
 
-def footnote(names: Iterable[str]) -> str:
+def format_footnote(names: Iterable[str]) -> str:
     """Return the footnote of the dagger with the names of the surrogates; empty without surrogates."""
     listed = ", ".join(dict.fromkeys(names))
     text = f"{DAGGER} a surrogate with the shape and degrees of the real matrix, which was not at hand"

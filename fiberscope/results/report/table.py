@@ -132,7 +132,7 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
-def percent(share: float, *, signed: bool = True) -> str:
+def format_percent(share: float, *, signed: bool = True) -> str:
     """Format a share as a percentage with one decimal."""
     return f"{share:+.1%}" if signed else f"{share:.1%}"
 

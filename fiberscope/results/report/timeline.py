@@ -27,11 +27,11 @@ SampleType = TypeVar("SampleType")
 class Observer(Protocol):
     """Interface of an object that samples a running machine.
 
-    ``run`` calls ``next_sample_cycle``, runs the machine to that cycle, and then calls ``take_sample``. If
-    the machine ends earlier, ``take_sample`` is not called.
+    ``run`` calls ``find_next_sample_cycle``, runs the machine to that cycle, and then calls ``take_sample``.
+    If the machine ends earlier, ``take_sample`` is not called.
     """
 
-    def next_sample_cycle(self) -> int:
+    def find_next_sample_cycle(self) -> int:
         """Return the cycle of the first clock of the next sample."""
 
     def take_sample(self, cycle: int) -> None:
@@ -55,13 +55,13 @@ def run(
     kernel = machine.kernel
     with on_interrupt(kernel.interrupt):  # also between samples
         while True:
-            cycle = min(observer.next_sample_cycle() for observer in observers)
+            cycle = min(observer.find_next_sample_cycle() for observer in observers)
             limit = cycle if cycle_limit is None else min(cycle, cycle_limit)
             result = kernel.run(cycle_limit=limit, progress=progress)
             if result.reason != "cycle limit" or result.cycles == cycle_limit:
                 return result
             for observer in observers:
-                if observer.next_sample_cycle() == cycle:
+                if observer.find_next_sample_cycle() == cycle:
                     observer.take_sample(cycle)
 
 
@@ -88,7 +88,7 @@ class Watch:
         self._occupancies: dict[str, dict[int, int]] = {}
         self._last_cycle = 0  # cycle of the last sample of channels
 
-    def next_sample_cycle(self) -> int:
+    def find_next_sample_cycle(self) -> int:
         """Return the cycle of the next sample."""
         samples, interval = halve_samples(self._samples, self._interval, MAX_INTERVALS)
         return interval * (len(samples) + 1)
@@ -124,7 +124,9 @@ class Watch:
         if cycles > interval * len(samples):
             samples, interval = halve_samples(samples, interval, MAX_INTERVALS)
             samples = [*samples, self._sample()]
-        read, written, work = (_differences([sample[column] for sample in samples]) for column in range(3))
+        read, written, work = (
+            _compute_differences([sample[column] for sample in samples]) for column in range(3)
+        )
         counts: Any = {self._machine.work: work}
         return Timeline(interval=interval, read_bytes=read, write_bytes=written, **counts)
 
@@ -155,6 +157,6 @@ def halve_samples(samples: list[SampleType], interval: int, limit: int) -> tuple
     return (samples, interval) if len(samples) < limit else (samples[1::2], 2 * interval)
 
 
-def _differences(counts: list[int]) -> list[int]:
+def _compute_differences(counts: list[int]) -> list[int]:
     """Return the difference of each number to its predecessor."""
     return [current - previous for previous, current in pairwise([0, *counts])]

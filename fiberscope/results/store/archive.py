@@ -93,7 +93,7 @@ def write_archive(store: Store, path: Path) -> tuple[StudyArchive, str]:
         runs=runs.get(DONE, 0),
         failed=sum(runs.values()) - runs.get(DONE, 0),
         environment=_describe_environment(),
-        sources=_sources(store),
+        sources=_list_sources(store),
         files={name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())},
     )
     content = _build_zip({INDEX: index.to_json().encode(), **dict(sorted(files.items()))})
@@ -117,14 +117,14 @@ def _describe_environment() -> dict[str, str]:
     """Return the versions of Python, the dependencies, the system and the compiler."""
     names = {re.split(r"[^\w.-]", text)[0] for text in metadata.requires("fiberscope") or []}
     versions = {"python": f"{platform.python_version()} ({platform.python_implementation()})"}
-    versions |= {"system": f"{platform.system()} {platform.machine()}", "compiler": _compiler_version()}
+    versions |= {"system": f"{platform.system()} {platform.machine()}", "compiler": _read_compiler_version()}
     for name in sorted(names):
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
     return versions
 
 
-def _compiler_version() -> str:
+def _read_compiler_version() -> str:
     """Return the first line of the C compiler's version; without a compiler, the compiler of Python."""
     command = (sysconfig.get_config_var("CC") or "cc").split()
     with suppress(OSError, subprocess.SubprocessError):
@@ -135,7 +135,7 @@ def _compiler_version() -> str:
     return platform.python_compiler()
 
 
-def _sources(store: Store) -> dict[str, dict[str, dict[str, str] | str | bool | None]]:
+def _list_sources(store: Store) -> dict[str, dict[str, dict[str, str] | str | bool | None]]:
     """Return the modules, the commit and the build of each set of sources, from a report of its runs."""
     query = f"SELECT min(digest) AS digest FROM runs WHERE status = '{DONE}' GROUP BY source"
     reports = store.reports([row["digest"] for row in store.table(query).to_pylist()])
@@ -214,7 +214,7 @@ def _read_members(archive: zipfile.ZipFile, path: Path) -> tuple[StudyArchive, d
     return index, files
 
 
-def appendix_line(index: StudyArchive, name: str, digest: str) -> str:
+def format_appendix_line(index: StudyArchive, name: str, digest: str) -> str:
     """Return a sentence on an archive for the artifact appendix of a paper.
 
     Args:

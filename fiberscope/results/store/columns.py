@@ -20,9 +20,9 @@ __all__ = [
     "FIXED",
     "LARGE",
     "Row",
-    "column_of",
     "decode_row",
     "encode_row",
+    "name_column",
     "parameters",
     "tabulate_rows",
     "unify_schemas",
@@ -89,7 +89,7 @@ LARGE: Final = "report"  # the largest column, which queries for all columns lea
 KEY = b"parameter"  # metadata key of a column: the dotted key of its parameter
 
 
-def column_of(key: str) -> str:
+def name_column(key: str) -> str:
     """Return the column of a parameter: ``pe.count`` is in ``pe_count``.
 
     A parameter whose column would have the name of a fixed column gets the prefix ``set_``.
@@ -120,7 +120,7 @@ class Row(NamedTuple):
 
 
 def _type_of(value: object) -> pa.DataType:
-    return next((kind for kind in (TRUTH, COUNT, NUMBER, TEXT) if _fits(value, kind)), COUNT)
+    return next((kind for kind in (TRUTH, COUNT, NUMBER, TEXT) if _has_type(value, kind)), COUNT)
 
 
 def encode_row(row: Mapping[str, object], parameters: Mapping[str, object]) -> bytes:
@@ -132,9 +132,9 @@ def encode_row(row: Mapping[str, object], parameters: Mapping[str, object]) -> b
             or truth value, and an integer that is not exact as a float, is stored as text.
     """
     parameter_columns = {
-        column_of(key): value if _is_plain(value) else str(value) for key, value in parameters.items()
+        name_column(key): value if _is_plain(value) else str(value) for key, value in parameters.items()
     }
-    keys = {column_of(key): key for key in parameters}
+    keys = {name_column(key): key for key in parameters}
     return gzip.compress(
         json.dumps(escape_undecodable([{**row, **parameter_columns}, keys])).encode(),
         compresslevel=1,  # fast, as the file lasts only until the next compaction
@@ -185,12 +185,12 @@ def unify_schemas(schemas: Iterable[pa.Schema]) -> pa.Schema:
     fields = {name: pa.field(name, kind) for name, kind in FIXED.items()}
     for field in (field for schema in schemas for field in schema):
         known_field = fields.get(field.name, field)
-        fields[field.name] = field.with_type(_common_type(known_field.type, field.type))
+        fields[field.name] = field.with_type(_choose_common_type(known_field.type, field.type))
     further_names = sorted(name for name in fields if name not in FIXED)
     return pa.schema([fields[name] for name in (*FIXED, *further_names)])
 
 
-def _common_type(first: pa.DataType, other: pa.DataType) -> pa.DataType:
+def _choose_common_type(first: pa.DataType, other: pa.DataType) -> pa.DataType:
     if first == other:
         return first
     return NUMBER if {first, other} == {COUNT, NUMBER} else TEXT
@@ -221,10 +221,10 @@ def _fill_column(table: pa.Table, field: pa.Field) -> pa.Array:
     if key is None:
         return pa.nulls(len(table), field.type)
     values = [json.loads(config or "{}").get(key.decode()) for config in table["config"].to_pylist()]
-    return pa.array([value if _fits(value, field.type) else None for value in values], field.type)
+    return pa.array([value if _has_type(value, field.type) else None for value in values], field.type)
 
 
-def _fits(value: object, kind: pa.DataType) -> bool:
+def _has_type(value: object, kind: pa.DataType) -> bool:
     """Return whether a value has a type; another machine's equal key may have another type."""
     kinds = {TEXT: str, COUNT: int, NUMBER: int | float, TRUTH: bool}
     return isinstance(value, kinds[kind]) and (kind == TRUTH or not isinstance(value, bool))

@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import make_folder, write_bytes
-from fiberscope.results.report.remote_files import address_of, open_remote, storage_errors
+from fiberscope.results.report.remote_files import find_address, open_remote, storage_errors
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -83,7 +83,7 @@ class StoreLocation:
         """
         write_bytes(Path(str(file)), content)
 
-    def contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
+    def read_contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
         """Yield the existing files with their contents."""
         for file in files:
             with suppress(FileNotFoundError):
@@ -139,7 +139,7 @@ class _RemoteLocation(StoreLocation):
         Raises:
             BusyError: the lock is taken, for less than ``LEASE_SECONDS``.
         """
-        lock = _object_name(self.arrived / "lock")
+        lock = _strip_protocol(self.arrived / "lock")
         self._remove_old_lock(lock)
         try:
             self.filesystem.pipe_file(lock, b"", mode="create")
@@ -158,7 +158,7 @@ class _RemoteLocation(StoreLocation):
 
     def files(self, folder: Address, pattern: str) -> list[Address]:
         try:
-            entries = self.filesystem.ls(_object_name(folder), detail=False)
+            entries = self.filesystem.ls(_strip_protocol(folder), detail=False)
         except FileNotFoundError:  # no object has this prefix
             return []
         return [
@@ -168,15 +168,15 @@ class _RemoteLocation(StoreLocation):
         ]
 
     def write(self, file: Address, content: bytes) -> None:
-        self.filesystem.pipe_file(_object_name(file), content)
+        self.filesystem.pipe_file(_strip_protocol(file), content)
 
-    def contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
+    def read_contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
         """Fetch files concurrently; an object that cannot be fetched raises an error."""
         fetched = (
-            self.filesystem.cat([_object_name(file) for file in files], on_error="return") if files else {}
+            self.filesystem.cat([_strip_protocol(file) for file in files], on_error="return") if files else {}
         )
         for file in files:
-            content = fetched[_object_name(file)]
+            content = fetched[_strip_protocol(file)]
             if isinstance(content, FileNotFoundError):
                 continue
             with storage_errors(str(file)):
@@ -190,9 +190,9 @@ class _RemoteLocation(StoreLocation):
         Reads in pieces could mix two versions while another process compacts the store.
         """
         with storage_errors(str(file)):
-            version = self.filesystem.ukey(_object_name(file))
+            version = self.filesystem.ukey(_strip_protocol(file))
             copy = Path(self._copies.name, f"{file.name}.{version}")
-            content = None if copy.exists() else self.filesystem.cat_file(_object_name(file))
+            content = None if copy.exists() else self.filesystem.cat_file(_strip_protocol(file))
         if content is not None:
             for old in copy.parent.glob(f"{file.name}.*"):
                 old.unlink()
@@ -201,13 +201,13 @@ class _RemoteLocation(StoreLocation):
 
     def remove(self, files: Sequence[Address]) -> None:
         if files:
-            self.filesystem.rm([_object_name(file) for file in files])
+            self.filesystem.rm([_strip_protocol(file) for file in files])
 
     def remove_abandoned(self) -> None:
         """Do nothing, because object writes are atomic."""
 
 
-def _object_name(file: Address) -> str:
+def _strip_protocol(file: Address) -> str:
     """Return the name of an object without the protocol."""
     return str(getattr(file, "path", file))
 
@@ -218,5 +218,5 @@ def open_location(address: str | Path) -> StoreLocation:
     Raises:
         InputError: the protocol is unknown, or its library is not installed.
     """
-    remote = address_of(address)
+    remote = find_address(address)
     return _RemoteLocation(remote) if remote else StoreLocation(address)

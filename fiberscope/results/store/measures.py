@@ -8,7 +8,7 @@ from typing import Any
 
 from fiberscope.results.report.components import STATES
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.families import Family, busiest_stage, families
+from fiberscope.results.report.families import Family, families, find_busiest_stage
 from fiberscope.results.report.numbers import numbers
 
 
@@ -22,13 +22,13 @@ def measures(report: Report, stages: Iterable[str]) -> dict[str, Any]:
     kinds = families(report.components)
     return {
         **numbers(report),
-        **_worker_columns(busiest_stage(stages, kinds)),
+        **_list_worker_columns(find_busiest_stage(stages, kinds)),
         "kinds": json.dumps({name: _count_states(kind) for name, kind in kinds.items()}),
-        "report": report.dumped(),
+        "report": report.dump(),
     }
 
 
-def _worker_columns(family: Family | None) -> dict[str, Any]:
+def _list_worker_columns(family: Family | None) -> dict[str, Any]:
     """Return the name, the count and the cycles by state of the working family; empty without one."""
     if family is None:
         return {}

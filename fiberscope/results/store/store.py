@@ -87,7 +87,7 @@ class Store:
 
     def digests(self) -> set[str]:
         """Return the digests of all rows, including the rows of failed runs."""
-        new = self._arrived_files()  # listed first: rows compacted meanwhile are in parts
+        new = self._list_arrived_files()  # listed first: rows compacted meanwhile are in parts
         return set(map(_digest, new)).union(*map(self._digests, self._parts()))
 
     def add(self, digest: str, content: bytes) -> None:
@@ -123,7 +123,7 @@ class Store:
         """
         with suppress(BusyError), self._location.locked():
             self._pending = 0
-            new = self._arrived_files()
+            new = self._list_arrived_files()
             if new or not all(map(self._has_all_columns, self._parts())):
                 self._append_to_parts(new)
             self._location.remove(new)
@@ -147,12 +147,12 @@ class Store:
         self.gather()
         with suppress(BusyError), self._location.locked():
             for part in self._parts():
-                names_table = self._table(part, ["digest", WORKLOAD_NAME])
+                names_table = self._read_table(part, ["digest", WORKLOAD_NAME])
                 old_names = names_table[WORKLOAD_NAME].to_pylist()
                 digests = names_table["digest"].to_pylist()
                 new_names = [names.get(digest, name) for digest, name in zip(digests, old_names, strict=True)]
                 if new_names != old_names:
-                    table = self._table(part)
+                    table = self._read_table(part)
                     field = table.schema.field(WORKLOAD_NAME)
                     column = table.column_names.index(WORKLOAD_NAME)
                     self._write(table.set_column(column, field, pa.array(new_names, field.type)), part)
@@ -175,14 +175,14 @@ class Store:
 
         with suppress(OSError):  # read access only
             self.gather()
-        new, stale = self._arrived_files(), [] if all_sources else self.stale_sources()
+        new, stale = self._list_arrived_files(), [] if all_sources else self.stale_sources()
         try:
             return run(sql, self._all_rows(new) if new else [*map(self._location.copy, self._parts())], stale)
         except InputError as error:
             # DuckDB's message about a damaged part has no advice: reading the parts raises the error of the
             # damaged one instead. For a wrong query, reading their schemas is enough.
             for part in self._parts():
-                self._schema(part) if isinstance(error, QueryError) else self._table(part)
+                self._read_schema(part) if isinstance(error, QueryError) else self._read_table(part)
             raise
 
     def frame(self, *, all_sources: bool = False) -> pd.DataFrame:
@@ -230,8 +230,8 @@ class Store:
             InputError: the file of the digests is damaged.
         """
         files, stale = self._location.files(self._location.arrived, STALE_FILE), []
-        for file, content in self._location.contents(files):
-            with _damage_errors(file):
+        for file, content in self._location.read_contents(files):
+            with _convert_damage_errors(file):
                 stale += json.loads(content)
         return stale
 
@@ -250,8 +250,8 @@ class Store:
 
     def parameters(self) -> dict[str, str]:
         """Return the columns of parameters with their dotted keys."""
-        arrived = tabulate_rows(self._rows(self._arrived_files()))
-        return parameters(unify_schemas([*map(self._schema, self._parts()), arrived.schema]))
+        arrived = tabulate_rows(self._read_rows(self._list_arrived_files()))
+        return parameters(unify_schemas([*map(self._read_schema, self._parts()), arrived.schema]))
 
     def contents(self) -> dict[str, bytes]:
         """Return the contents of all files of the store by relative path, after compaction; for an archive.
@@ -260,11 +260,11 @@ class Store:
         """
         with suppress(OSError):  # read access only
             self.gather()
-        arrived = [*self._arrived_files(), *self._location.files(self._location.arrived, STALE_FILE)]
+        arrived = [*self._list_arrived_files(), *self._location.files(self._location.arrived, STALE_FILE)]
         folder = self._location.arrived.name
         # The arrived rows come first: rows compacted meanwhile are in parts
-        files = {f"{folder}/{file.name}": content for file, content in self._location.contents(arrived)}
-        files |= {file.name: content for file, content in self._location.contents(self._parts())}
+        files = {f"{folder}/{file.name}": content for file, content in self._location.read_contents(arrived)}
+        files |= {file.name: content for file, content in self._location.read_contents(self._parts())}
         root = Path(str(self._location.root))  # remote stores have no operands
         operands = sorted(root.glob(f"{OPERANDS}/*/*.npz"))
         return files | {file.relative_to(root).as_posix(): file.read_bytes() for file in operands}
@@ -272,29 +272,29 @@ class Store:
     def _parts(self) -> list[Address]:
         return self._location.files(self._location.root, f"runs-{'[0-9]' * 6}.parquet")
 
-    def _arrived_files(self) -> list[Address]:
+    def _list_arrived_files(self) -> list[Address]:
         return self._location.files(self._location.arrived, f"*{ROW_SUFFIX}")
 
-    def _rows(self, files: Sequence[Address]) -> list[Row]:
+    def _read_rows(self, files: Sequence[Address]) -> list[Row]:
         """Return the rows of files of one row; a file that is gone is skipped: its row is in a part."""
         rows = []
-        for file, content in self._location.contents(files):
-            with _damage_errors(file):
+        for file, content in self._location.read_contents(files):
+            with _convert_damage_errors(file):
                 rows.append(decode_row(content))
         return rows
 
-    def _rows_outside_parts(self, rows: Iterable[Row], parts: Sequence[Address]) -> pa.Table:
+    def _drop_rows_in_parts(self, rows: Iterable[Row], parts: Sequence[Address]) -> pa.Table:
         """Return the rows without those of finished runs that are in a part, which have priority."""
         finished = set().union(*map(self._finished_digests, parts))
         return tabulate_rows(row for row in rows if row.values["digest"] not in finished)
 
     def _all_rows(self, new: Sequence[Address]) -> pa.Table:
         """Return all rows, including arrived rows."""
-        arrived = self._rows(new)
+        arrived = self._read_rows(new)
         parts = self._parts()  # listed later: rows compacted meanwhile are included
-        rows = self._rows_outside_parts(arrived, parts)
+        rows = self._drop_rows_in_parts(arrived, parts)
         replaced = set(rows["digest"].to_pylist())
-        tables = [*(self._rows_except(replaced, part) for part in parts), rows]
+        tables = [*(self._read_rows_except(replaced, part) for part in parts), rows]
         schema = unify_schemas(table.schema for table in tables)
         return pa.concat_tables([widen_table(table, schema) for table in tables])
 
@@ -306,15 +306,15 @@ class Store:
         part come first in the part that takes its name.
         """
         parts = self._parts()
-        rows = self._rows_outside_parts(self._rows(new), parts)
-        schema = unify_schemas([*map(self._schema, parts), rows.schema])
+        rows = self._drop_rows_in_parts(self._read_rows(new), parts)
+        schema = unify_schemas([*map(self._read_schema, parts), rows.schema])
         replaced = set(rows["digest"].to_pylist())
         last = parts.pop() if len(rows) and parts and self._count(parts[-1]) < PART_ROWS else None
         for part in parts:
-            if not self._schema(part).equals(schema) or not replaced.isdisjoint(self._digests(part)):
-                self._write(widen_table(self._rows_except(replaced, part), schema), part)
+            if not self._read_schema(part).equals(schema) or not replaced.isdisjoint(self._digests(part)):
+                self._write(widen_table(self._read_rows_except(replaced, part), schema), part)
         number = _number(last) if last else _number(parts[-1]) + 1 if parts else 0  # a part may be rewritten
-        self._write_parts([*([self._rows_except(replaced, last)] if last else []), rows], schema, number)
+        self._write_parts([*([self._read_rows_except(replaced, last)] if last else []), rows], schema, number)
 
     def _write_parts(self, tables: Sequence[pa.Table], schema: pa.Schema, number: int) -> None:
         merged = pa.concat_tables([widen_table(table, schema) for table in tables])
@@ -327,11 +327,11 @@ class Store:
         pq.write_table(table, sink, compression="zstd")
         self._location.write(part, sink.getvalue().to_pybytes())
 
-    def _table(self, part: Address, columns: list[str] | None = None) -> pa.Table:
+    def _read_table(self, part: Address, columns: list[str] | None = None) -> pa.Table:
         with self._open(part) as file:
             return pq.read_table(file, columns=columns, partitioning=None)
 
-    def _schema(self, part: Address) -> pa.Schema:
+    def _read_schema(self, part: Address) -> pa.Schema:
         with self._open(part) as file:
             return pq.read_schema(file)
 
@@ -350,29 +350,29 @@ class Store:
             file = copy.open("rb")
         except OSError as error:
             raise InputError(f"{part}: cannot be read: {error.strerror or error}") from error
-        with file, _damage_errors(part):
+        with file, _convert_damage_errors(part):
             yield file
 
     def _has_all_columns(self, part: Address) -> bool:
         """Return whether a part has all fixed columns; older versions wrote fewer."""
-        return FIXED.keys() <= set(self._schema(part).names)
+        return FIXED.keys() <= set(self._read_schema(part).names)
 
     def _digests(self, part: Address) -> set[str]:
-        return set(self._table(part, ["digest"])["digest"].to_pylist())
+        return set(self._read_table(part, ["digest"])["digest"].to_pylist())
 
     def _finished_digests(self, part: Address) -> set[str]:
         """Return the digests of finished runs in a part."""
-        table = self._table(part, ["digest", "status"])
+        table = self._read_table(part, ["digest", "status"])
         return set(table.filter(pc.equal(table["status"], DONE))["digest"].to_pylist())
 
-    def _rows_except(self, digests: Collection[str], part: Address) -> pa.Table:
+    def _read_rows_except(self, digests: Collection[str], part: Address) -> pa.Table:
         """Return the rows of a part without some digests."""
-        table = self._table(part)
+        table = self._read_table(part)
         return table.filter(pc.invert(pc.is_in(table["digest"], pa.array(digests, pa.string()))))
 
 
 @contextmanager
-def _damage_errors(file: Address) -> Iterator[None]:
+def _convert_damage_errors(file: Address) -> Iterator[None]:
     """Convert errors of a damaged file into an ``InputError``."""
     try:
         yield
@@ -384,7 +384,7 @@ def _damage_errors(file: Address) -> Iterator[None]:
         ) from error
 
 
-def hidden_rows(count: int) -> str:
+def describe_hidden_rows(count: int) -> str:
     """Return the note on hidden rows of changed sources."""
     rows = f"{count:,} {'row' if count == 1 else 'rows'}"
     return f"Hidden: {rows} of sources that have changed since; --all-sources shows all rows"

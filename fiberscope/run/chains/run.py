@@ -12,7 +12,7 @@ from fiberscope.accelerators.problem_settings import load_operand
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.results.errors import FailedRunError, VerificationError
-from fiberscope.results.provenance.source_digest import source_entry
+from fiberscope.results.provenance.source_digest import build_source_entry
 from fiberscope.results.report.document import Report
 from fiberscope.run.chains.chain import Chain, Product
 from fiberscope.run.chains.expected import compare_results
@@ -49,7 +49,7 @@ def execute_chain(resolved: ResolvedRun, operands: Mapping[str, object], options
     start = time.perf_counter()  # host time includes loading and verification
     request, provenance = options.request, None
     if request is not None:
-        provenance = source_entry(resolved.roots(request.machine, options.parts.values()), request)
+        provenance = build_source_entry(resolved.roots(request.machine, options.parts.values()), request)
     loaded = load_operands(chain, operands, request is not None and request.exact, options.report_progress)
     # A copy of ``loaded``: ``run.tensors`` grows by the results, the comparison needs the operands alone.
     run = ChainRun(resolved, chain, replace(options, request=None), dict(loaded))

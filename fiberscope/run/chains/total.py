@@ -10,7 +10,7 @@ from typing import Any
 from fiberscope.accelerators.machine import MemoryUse
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import add_counts, build_report, memory_of, verification, workload
+from fiberscope.results.report.frame import add_counts, build_report, summarize_memory, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.run.chains.chain import Chain, Product
 from fiberscope.run.configure import ResolvedRun
@@ -87,7 +87,7 @@ def build_chain_report(
         operations=operations,
         traffic=traffic,
         traffic_minimum_bytes=sum(report.traffic_minimum_bytes or 0 for report in reports) or None,
-        memory=memory_of(_sum_memory_use(reports), traffic, seconds),
+        memory=summarize_memory(_sum_memory_use(reports), traffic, seconds),
         product=last.product if comparison else None,
         verification=verification(reference, [comparison] if comparison else []),
         bottleneck=_describe_longest(run.reports),

@@ -301,9 +301,9 @@ class Host:
     def _sample_observers(self) -> int:
         """Call the observers that are due, and return the next cycle with a due observer."""
         for observer in self._observers:
-            if observer.next_sample_cycle() == self.cycle:
+            if observer.find_next_sample_cycle() == self.cycle:
                 observer.take_sample(self.cycle)
-        return min(observer.next_sample_cycle() for observer in self._observers)
+        return min(observer.find_next_sample_cycle() for observer in self._observers)
 
     def _run_kernel(self, cycle: int) -> bool:
         """Run to a cycle; return whether the run was interrupted earlier."""
@@ -386,7 +386,7 @@ class Host:
         watch = files.watch(self._kernel)
         self._observers.append(watch)
         stop = self._advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
-        if not self._result and cycles is not None and watch.next_sample_cycle() == self.cycle:
+        if not self._result and cycles is not None and watch.find_next_sample_cycle() == self.cycle:
             watch.take_sample(self.cycle)
         fault = files.write(watch)
         if fault:

@@ -7,7 +7,7 @@ import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor
 from fiberscope.models.tiles.machines import with_tiles
-from fiberscope.models.tiles.microtiles import microtiles
+from fiberscope.models.tiles.microtiles import choose_microtiles
 from fiberscope.models.trace.api import model
 
 FREE = TINY | {"tile.m": 0, "tile.k": 0, "tile.n": 0}
@@ -45,7 +45,7 @@ def test_a_tiling_changes_the_tiles_and_given_ones_move_the_same():
 def test_shapes_are_whole_microtiles_and_cover_what_the_extents_have():
     a = random_matrix(61, 61, 300)
     room = ACCELERATOR.tile_room(configured(**FREE | {"tiling": "prescient", "llb.size": "1 MiB"}))
-    assert microtiles(room, [a, a]) == dict.fromkeys("mkn", -(-61 // room.microtile))
+    assert choose_microtiles(room, [a, a]) == dict.fromkeys("mkn", -(-61 // room.microtile))
 
 
 def test_published_tiles_are_left_to_the_machine():

@@ -11,9 +11,9 @@ import fiberscope
 from fiberscope import accelerators
 from fiberscope.results.costs.cost import UNKNOWN, Cost
 from fiberscope.results.costs.prices import PartCosts, Prices
-from fiberscope.results.costs.run_costs import RunActivity, area_items, static_items
-from fiberscope.results.report.costs import cost_fields
-from fiberscope.results.report.costs_table import costs_tables
+from fiberscope.results.costs.run_costs import RunActivity, iterate_area_items, iterate_static_items
+from fiberscope.results.report.costs import build_cost_fields
+from fiberscope.results.report.costs_table import build_costs_tables
 from fiberscope.template.new import new_machine
 
 WORKLOADS = {
@@ -84,7 +84,7 @@ def test_a_bill_by_hand():
     lanes += [{"add": 0, "busy": 0, "cycles": 9}] * 6
     families = {"pe.lane": lanes, "mul": [{}, {}], "control": [{"steps": 4}], "memory.channel": [{}]}
     did = RunActivity(families, {"A": (16, 0), "Z": (0, 8)}, {"multiply": 6, "add": 9}, 9, 2.0)
-    fields = cost_fields(prices, did)
+    fields = build_cost_fields(prices, did)
     energy, area = fields["energy"], fields["area"]
     assert energy.by_component == {
         "pe.lane": {"add": 21.0, "clock": 4.0, "leakage": pytest.approx(16.0)},
@@ -124,7 +124,7 @@ def plainly(did, prices):
 
 @given(DID, PRICES)
 def test_the_sum_of_all_is_what_a_plain_one_gives(did, prices):
-    fields = cost_fields(prices, did)
+    fields = build_cost_fields(prices, did)
     energy, area = plainly(did, prices)
     assert fields["energy"].total_pj == pytest.approx(energy)
     assert fields["area"].known == pytest.approx(area)
@@ -134,7 +134,7 @@ def test_the_sum_of_all_is_what_a_plain_one_gives(did, prices):
 
 @given(DID, PRICES)
 def test_sums_are_of_parts_and_no_upper_end_is_below_what_is_known(did, prices):
-    fields = cost_fields(prices, did)
+    fields = build_cost_fields(prices, did)
     energy, area = fields["energy"], fields["area"]
     kinds = (energy.dynamic, energy.clock, energy.leakage, energy.memory)
     assert energy.total_pj == pytest.approx(sum(kind.known for kind in kinds))
@@ -161,7 +161,7 @@ def test_twice_as_much_takes_twice_the_energy_and_the_same_area(did, prices):
         2 * did.cycles,
         2 * did.seconds,
     )
-    once, again = cost_fields(prices, did), cost_fields(prices, twice)
+    once, again = build_cost_fields(prices, did), build_cost_fields(prices, twice)
     assert again["energy"].total_pj == pytest.approx(2 * once["energy"].total_pj)
     assert again["area"] == once["area"]
 
@@ -170,16 +170,16 @@ def test_parts_that_are_no_components_count_as_often_as_they_are_there():
     part = PartCosts(
         {}, areas={"cells": published(3.0)}, clock=Cost(0.5, 1.0, "law"), leakage=published(1e-6)
     )
-    clock, leakage = static_items({"array": (4, part)}, RunActivity({}, {}, {}, 100, 2e-6))
+    clock, leakage = iterate_static_items({"array": (4, part)}, RunActivity({}, {}, {}, 100, 2e-6))
     assert (clock.cost.lower, clock.cost.upper) == (0.0, 400.0)  # no clock is known to have run
     assert leakage.cost.lower == pytest.approx(8.0)
-    assert [item.cost.lower for item in area_items({"array": (4, part)})] == [12.0]
+    assert [item.cost.lower for item in iterate_area_items({"array": (4, part)})] == [12.0]
 
 
 @given(DID, PRICES)
 def test_a_family_without_a_price_is_told(did, prices):
     """A family without an entry is named; its clock and leakage too if anything of it is known."""
-    fields = cost_fields(prices, did)
+    fields = build_cost_fields(prices, did)
     energy, area = fields["energy"], fields["area"]
     for family in did.families.keys() - {"memory.channel"}:
         part = prices.parts.get(family)
@@ -203,7 +203,7 @@ def test_every_machine_has_energy_and_area(name):
     assert energy.leakage.known > 0
     intervals = (*kinds, energy.on_chip, report.area, *energy.parts, *report.area.parts)
     assert all(one.upper is None or one.known <= one.upper * (1 + 1e-9) for one in intervals)
-    shown = "".join(table.markdown() for table in costs_tables(report))
+    shown = "".join(table.markdown() for table in build_costs_tables(report))
     areas = [one for one, um2 in report.area.by_component.items() if um2]
     costly = [one for one, actions in spent.items() if any(actions.values())]
     assert all(one in shown for one in (*costly, *areas, *report.energy.without))
@@ -275,4 +275,4 @@ def test_a_chain_takes_what_its_products_take():
 def test_a_machine_without_a_file_has_neither(toy):
     report = fiberscope.simulate(toy, WORKLOADS["gamma"])
     assert (report.energy, report.area, report.area_um2, report.edp) == (None, None, None, None)
-    assert "toy has no costs.yaml" in costs_tables(report)[0].markdown()
+    assert "toy has no costs.yaml" in build_costs_tables(report)[0].markdown()

@@ -7,7 +7,7 @@ import pytest
 
 from fiberscope.results.costs import laws
 from fiberscope.results.costs.laws import find_netlist_area
-from fiberscope.results.costs.netlists import PRICED, measured_netlists
+from fiberscope.results.costs.netlists import PRICED, read_measured_netlists
 
 MERGERS = [f"merger(radix={radix}, stages=6)" for radix in (16, 32)]
 
@@ -17,15 +17,15 @@ def without(monkeypatch):
     """Return a function that hides a measured netlist."""
 
     def hide(call):
-        rest = {key: row for key, row in measured_netlists().items() if key[0] != call}
-        monkeypatch.setattr(laws, "measured_netlists", lambda: rest)
+        rest = {key: row for key, row in read_measured_netlists().items() if key[0] != call}
+        monkeypatch.setattr(laws, "read_measured_netlists", lambda: rest)
 
     return hide
 
 
 @pytest.mark.parametrize("call", MERGERS)
 def test_a_merger_that_was_held_out_is_met_within_one_per_cent(without, call):
-    measured = measured_netlists()[call, PRICED]
+    measured = read_measured_netlists()[call, PRICED]
     assert find_netlist_area(call).basis == "measured"
     without(call)
     area = find_netlist_area(call)
@@ -50,7 +50,7 @@ def test_areas_grow_with_the_size_from_one_way_on():
 
 def test_a_netlist_of_other_cells_is_converted_with_an_interval():
     """The ratio of both libraries is between 21.7 and 36.3 in all blocks that were measured in both."""
-    rows = measured_netlists()
+    rows = read_measured_netlists()
     both = [(rows[call, "osu018"], row) for (call, name), row in rows.items() if (call, "osu018") in rows]
     ratios = [other.um2 / row.um2 for other, row in both if row.library == PRICED]
     assert len(ratios) >= 8
@@ -76,13 +76,13 @@ def test_the_interval_grows_with_the_distance_from_what_was_measured():
 
 
 def test_a_measured_size_whose_parameters_are_defaults_is_in_no_law(monkeypatch):
-    row = measured_netlists()["crossbar(inputs=8, outputs=8)", PRICED]
+    row = read_measured_netlists()["crossbar(inputs=8, outputs=8)", PRICED]
     other = replace(row, call="crossbar(inputs=6, route=port)")
     expected = find_netlist_area("crossbar(inputs=16, outputs=16)")
-    rows = {**measured_netlists(), (other.call, PRICED): other}
-    monkeypatch.setattr(laws, "measured_netlists", lambda: rows)
+    rows = {**read_measured_netlists(), (other.call, PRICED): other}
+    monkeypatch.setattr(laws, "read_measured_netlists", lambda: rows)
     assert find_netlist_area("crossbar(inputs=16, outputs=16)") == expected
-    assert other not in [*laws.netlists_up_to("crossbar(inputs=16, outputs=16)")]
+    assert other not in [*laws.iterate_netlists_up_to("crossbar(inputs=16, outputs=16)")]
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_a_measured_size_whose_parameters_are_defaults_is_in_no_law(monkeypatch)
     ],
 )
 def test_an_area_is_on_the_line_through_the_two_next_smaller_sizes(monkeypatch, radix, um2, upper):
-    row = measured_netlists()[MERGERS[0], PRICED]
+    row = read_measured_netlists()[MERGERS[0], PRICED]
     areas = {2: 10.0, 4: 16.0, 8: 100.0}
     rows = [
         replace(row, call=f"merger(radix={size}, stages=6)", um2=area, flip_flops=3 * size)
         for size, area in areas.items()
     ]
-    monkeypatch.setattr(laws, "measured_netlists", lambda: dict(enumerate(rows)))
+    monkeypatch.setattr(laws, "read_measured_netlists", lambda: dict(enumerate(rows)))
     area = find_netlist_area(f"merger(radix={radix}, stages=6)")
     assert (area.um2, area.upper, area.flip_flops) == pytest.approx((um2, upper, 3 * radix))
     for size, measured in areas.items():
@@ -112,5 +112,5 @@ def test_an_area_is_on_the_line_through_the_two_next_smaller_sizes(monkeypatch, 
 
 def test_an_area_in_other_cells_is_at_least_what_the_larger_ratio_leaves():
     area = find_netlist_area("adder_network(leaves=64)")
-    row = measured_netlists()["adder_network(leaves=64)", "osu018"]
+    row = read_measured_netlists()["adder_network(leaves=64)", "osu018"]
     assert (area.um2, area.upper) == pytest.approx((row.um2 / 36.3, row.um2 / 21.7))

@@ -34,7 +34,7 @@ def test_a_measured_path_is_what_it_is_and_bounds_that_of_larger_sizes():
 
 def test_a_path_in_other_cells_is_divided_by_the_larger_ratio(monkeypatch):
     (row, *_others) = (row for row in read_netlists(SHIPPED_NETLISTS).values() if row.library != PRICED)
-    monkeypatch.setattr(laws, "measured_netlists", lambda: {(row.call, row.library): row})
+    monkeypatch.setattr(laws, "read_measured_netlists", lambda: {(row.call, row.library): row})
     path = find_path(row.call)
     assert (path.ns, path.basis) == (pytest.approx(row.path_ns / 5.1), "law")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope.results.provenance.source_digest import Roots, commit_and_change, source_entry
+from fiberscope.results.provenance.source_digest import Roots, build_source_entry, commit_and_change
 from fiberscope.results.report.parts import RecordedRequest
 
 
@@ -69,9 +69,9 @@ def test_a_file_that_changes_between_two_runs_of_a_process_counts_as_changed_in_
     git(repository, "add", ".")
     git(repository, "commit", "-q", "-m", "y")
     roots, request = Roots(frozenset(), (str(file),)), RecordedRequest(command="model", machine=str(file))
-    assert source_entry(roots, request).changed is False
+    assert build_source_entry(roots, request).changed is False
     file.write_text("X: 20\n")
-    assert source_entry(roots, request).changed is True
+    assert build_source_entry(roots, request).changed is True
 
 
 def test_files_outside_of_the_repository_of_the_first_do_not_count(repository: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import fiberscope
 from fiberscope import accelerators, cli
 from fiberscope.base.errors import InputError
-from fiberscope.results.provenance.source_digest import given_settings
+from fiberscope.results.provenance.source_digest import list_given_settings
 from fiberscope.results.report.difference import compare
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import CIRCUMSTANCES
@@ -152,7 +152,7 @@ def test_what_else_differs_is_told_first(toy: str) -> None:
 
 def test_settings_go_before_those_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("pe: {count: 4, radix: 8}\n")
-    kept = given_settings({"pe.count": 2}, tmp_path / "a.yaml")
+    kept = list_given_settings({"pe.count": 2}, tmp_path / "a.yaml")
     assert kept == {"pe.count": 2, "pe.radix": 8}
     assert (
         RunRequest("gamma", settings={"pe.count": 2}, config=tmp_path / "a.yaml").resolved_parameters()

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fiberscope
-from fiberscope.results.recording.document import ComponentStates, StateTimeline, slices_of
+from fiberscope.results.recording.document import ComponentStates, StateTimeline, iterate_slices
 
 messages = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
 
@@ -128,7 +128,7 @@ def test_queues_are_counters(written):
 @given(st.lists(st.tuples(*[st.integers(0, 5)] * 3).filter(any), max_size=30))
 def test_slices_are_the_intervals_one_after_the_other(intervals):
     states = dict(zip(("busy", "idle", "wait:in"), map(list, zip(*intervals, strict=True)), strict=False))
-    slices = list(slices_of(ComponentStates(clock="core", states=states)))
+    slices = list(iterate_slices(ComponentStates(clock="core", states=states)))
     told = Counter()
     for one in slices:
         told[one.state] += one.end - one.begin

@@ -15,7 +15,7 @@ from fiberscope.accelerators import configuration, find
 from fiberscope.models.graphs.execution import run as run_graph
 from fiberscope.results.errors import UnwrittenFileError
 from fiberscope.results.recording import simulation
-from fiberscope.results.recording.document import ComponentStates, StateTimeline, slices_of
+from fiberscope.results.recording.document import ComponentStates, StateTimeline, iterate_slices
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.watch import Queue, StateWatch
 from fiberscope.results.report import timeline
@@ -226,7 +226,7 @@ def test_channels_of_an_array_of_ports_have_room_together(capacities, together):
 def test_slices_by_hand():
     """Intervals of 2 cycles: busy; busy and idle, in which order is not known; idle twice."""
     states = {"busy": [2, 1, 0, 0], "idle": [0, 1, 2, 2]}
-    assert list(slices_of(ComponentStates(clock="core", states=states))) == [
+    assert list(iterate_slices(ComponentStates(clock="core", states=states))) == [
         ("busy", 0, 2, 0),
         ("busy", 2, 3, 2),
         ("idle", 3, 4, 2),

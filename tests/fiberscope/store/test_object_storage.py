@@ -77,7 +77,7 @@ def test_what_was_gathered_between_listing_and_reading_is_left_out(bucket: str) 
     listed = place.files(place.arrived, "*.json.gz")
     assert len(listed) == 3
     place.remove(listed[:1])
-    assert [file for file, _content in place.contents(listed)] == listed[1:]
+    assert [file for file, _content in place.read_contents(listed)] == listed[1:]
 
 
 @pytest.mark.parametrize("step", ["ukey", "cat_file"])

@@ -62,13 +62,13 @@ def test_an_archive_loses_no_row_that_another_process_compacts_meanwhile(
     made = filled(tmp_path / "study", range(2))
     made.gather()
     location = made._location
-    read = location.contents
+    read = location.read_contents
 
     def read_while_others_compact(files):
         yield from read(files)
         Store(tmp_path / "study").gather()
 
-    monkeypatch.setattr(location, "contents", read_while_others_compact)
+    monkeypatch.setattr(location, "read_contents", read_while_others_compact)
     monkeypatch.setattr(made, "gather", lambda: made._pending == 0 and made.add(*row(2)))
     for name, content in made.contents().items():
         (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -308,7 +308,7 @@ READS: dict[str, Callable[[Store], object]] = {
 }
 
 
-@pytest.mark.parametrize("step", ["_arrived_files", "_parts", "_rows"])
+@pytest.mark.parametrize("step", ["_list_arrived_files", "_parts", "_read_rows"])
 @pytest.mark.parametrize("before", [False, True], ids=["after", "before"])
 @pytest.mark.parametrize("read", READS)
 def test_a_row_that_is_gathered_during_a_read_is_read_once(

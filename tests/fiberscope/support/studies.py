@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fiberscope.results.store import Store
-from fiberscope.results.store.columns import FIXED, KEY, column_of
+from fiberscope.results.store.columns import FIXED, KEY, name_column
 
 EVIL = "</script><img src=x onerror=document.title='broken'><!--"
 WORKLOADS = ("wiki-Vote", "p2p-Gnutella31", EVIL)
@@ -26,7 +26,7 @@ def study(folder: Path, runs: int = 36) -> Store:
     points = itertools.product(range(1, runs // 36 + 2), WORKLOADS, PES, SIZES)
     rows = [_row(*point) for point in itertools.islice(points, runs)]
     counts = sorted(name for name in _done("", 1, "3MiB") if name not in FIXED)
-    parameters = {column_of(key): {KEY: key.encode()} for key in _given(1, 1, "3MiB")}
+    parameters = {name_column(key): {KEY: key.encode()} for key in _given(1, 1, "3MiB")}
     fields = [*FIXED.items(), *((name, pa.int64()) for name in (*counts, *parameters))]
     schema = pa.schema([pa.field(name, kind, metadata=parameters.get(name)) for name, kind in fields])
     pq.write_table(pa.Table.from_pylist(rows, schema), folder / "runs-000000.parquet")
@@ -43,7 +43,7 @@ def _row(queue: int, workload: str, pes: int, size: str) -> dict[str, object]:
     row = _failed(workload, pes) if pes == 64 and size == "192KiB" else _done(workload, pes, size)
     return {
         **row,
-        **{column_of(key): value for key, value in used.items()},
+        **{name_column(key): value for key, value in used.items()},
         "digest": hashlib.sha256(f"{workload} {sorted(given.items())}".encode()).hexdigest(),
         "config": json.dumps({"clock": 1_000_000_000, **used}),
         "settings": json.dumps(given),

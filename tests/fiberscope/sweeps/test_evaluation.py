@@ -15,7 +15,7 @@ from fiberscope.results.figures.pages import (
     draw_pages,
     write_pages,
 )
-from fiberscope.results.figures.style import paper_figure
+from fiberscope.results.figures.style import open_paper_figure
 
 pytest.importorskip("matplotlib")
 
@@ -108,7 +108,7 @@ def test_a_long_table_goes_on_over_pages() -> None:
 def test_narrow_figures_stand_in_two_columns(width: float, pages: int, folder: Path) -> None:
     items = []
     for number in range(4):
-        with paper_figure(width, 3.5) as figure:
+        with open_paper_figure(width, 3.5) as figure:
             figure.subplots().plot([0, 1], [0, number])
         items.append(FigureItem(figure, f"Figure {number + 1}. A line that needs two lines or more."))
     drawn = draw_pages(items, "")

@@ -12,7 +12,7 @@ from fiberscope.explore.sweeps.study_figures import KINDS, draw_study
 from fiberscope.results.figures.breakdowns import StackedBars, draw_stacked_bars, limit_parts
 from fiberscope.results.figures.front import draw_front, pareto_front
 from fiberscope.results.figures.study_runs import shorten_workloads
-from fiberscope.results.figures.style import PATTERNS, SURROGATE_NOTE, add_legend, paper_figure
+from fiberscope.results.figures.style import PATTERNS, SURROGATE_NOTE, add_legend, open_paper_figure
 from fiberscope.results.store import Store
 from tests.fiberscope.support.figures import layout_faults
 
@@ -138,7 +138,7 @@ def test_bars_of_many_machines_continue_in_rows() -> None:
 
 
 def test_a_legend_reads_row_by_row() -> None:
-    with paper_figure(2.0, 1.0) as figure:
+    with open_paper_figure(2.0, 1.0) as figure:
         figure.subplots()
         assert add_legend(figure, [f"machine-{number}" for number in range(5)]) == 3
     places = [text.get_window_extent() for text in figure.legends[0].get_texts()]

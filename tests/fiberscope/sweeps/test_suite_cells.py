@@ -12,8 +12,8 @@ from fiberscope.explore.sweeps import resources
 from fiberscope.explore.sweeps.suite import suite_result
 from fiberscope.explore.sweeps.suite_columns import CellFormat, choose_format, mean_cell, number_cell
 from fiberscope.results.figures.front import pareto_front
-from fiberscope.results.figures.roofline import _extent
-from fiberscope.results.figures.study_runs import _series_names, _workload_names, shorten_workloads
+from fiberscope.results.figures.roofline import _find_extent
+from fiberscope.results.figures.study_runs import _name_series, _name_workloads, shorten_workloads
 from fiberscope.results.report.estimates import format_half_width
 from fiberscope.results.report.surrogates import DAGGER
 
@@ -69,7 +69,7 @@ def test_generators_with_equal_values_keep_their_keys() -> None:
 
 
 def test_a_ridge_far_from_all_runs_does_not_stretch_the_scale() -> None:
-    assert _extent([1.0, 2.0], [1e9, None, 4.0]) == (0.5, 8.0)
+    assert _find_extent([1.0, 2.0], [1e9, None, 4.0]) == (0.5, 8.0)
 
 
 def test_a_value_of_0_has_an_arithmetic_mean_alone() -> None:
@@ -118,5 +118,5 @@ def test_runs_of_a_figure_have_their_own_names_and_the_settings_that_tell_them_a
             "b": 4,
         },
     ]
-    assert _workload_names(rows) == {"x/a.mtx": "first", "x/b.mtx": f"b{DAGGER}"}
-    assert _series_names(rows, ["a", "b"]) == ["m a=1", "m a=None", "n"]
+    assert _name_workloads(rows) == {"x/a.mtx": "first", "x/b.mtx": f"b{DAGGER}"}
+    assert _name_series(rows, ["a", "b"]) == ["m a=1", "m a=None", "n"]

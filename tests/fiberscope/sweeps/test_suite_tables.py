@@ -23,7 +23,7 @@ from fiberscope.explore.sweeps.suite_views import (
     suite_latex,
     suite_table,
 )
-from fiberscope.results.report.latex import escape_latex, latex_tabular
+from fiberscope.results.report.latex import escape_latex, format_latex_tabular
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 
@@ -204,7 +204,7 @@ def test_text_is_escaped() -> None:
     assert escape_latex("1.56e-11") == r"$1.56 \times 10^{-11}$"
     assert escape_latex("time [us]") == r"time [$\mu$s]"
     assert escape_latex("1.00 +- 10%") == r"1.00 $\pm$ 10\%"
-    assert latex_tabular(["a", "b"], [("t", [["1", "2"]])]).splitlines()[4] == (
+    assert format_latex_tabular(["a", "b"], [("t", [["1", "2"]])]).splitlines()[4] == (
         r"\multicolumn{2}{l}{\textit{t}} \\"
     )
 

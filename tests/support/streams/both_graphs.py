@@ -7,7 +7,7 @@ from streams.plain_graph import PlainGraph
 from fiberscope.hw.streams.testing import SEEN, protocol_of
 from fiberscope.hw.streams.tokens import format_token
 from fiberscope.models.graphs.execution import graph_settings
-from fiberscope.models.graphs.expression import expressions_of
+from fiberscope.models.graphs.expression import list_expressions
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.sim import Kernel
 from fiberscope.sim.testing import StreamSink
@@ -45,7 +45,7 @@ def recorded(graph, tensors, sizes, phase=1, *, timing="sam", kernel=None, **set
 
     parameters = graph_settings({"timing": timing, **settings})
     machine = GraphMachine(
-        parameters, graph, tensors, expressions_of(graph), sizes, phase, kernel or Kernel(), observe
+        parameters, graph, tensors, list_expressions(graph), sizes, phase, kernel or Kernel(), observe
     )
     machine.kernel.run()
     streams = {

@@ -83,7 +83,7 @@ class Blocks:
         return self._add_joiner(iteration, variable, streams) if len(streams) > 1 else streams[0]
 
     def _add_scan(self, operand: Operand, variable: str) -> JoinedStreams:
-        node = self._scanner_of(operand, variable)
+        node = self._add_scanner_of(operand, variable)
         if operand.level(variable).is_bit_vector:
             inputs = {"bv": Wire(node, "crd"), "ref": Wire(node, "ref")}
             node = self.add("bvexpand", inputs, index=variable)
@@ -93,23 +93,23 @@ class Blocks:
         """Intersect two bit vectors by words; zero words remain, as positions determine coordinates."""
         inputs: dict[str, Wire | None] = {}
         for number, operand in enumerate((first, second)):
-            node = self._scanner_of(operand, variable)
+            node = self._add_scanner_of(operand, variable)
             inputs |= {f"bv[{number}]": Wire(node, "crd"), f"ref[{number}]": Wire(node, "ref")}
         joiner = self.add("bvintersect", inputs, index=variable, emit_zeros=True)
         expander = self.add("bvexpand", {"bv": Wire(joiner, "bv")}, index=variable)
         return Wire(expander, "crd"), {first: Wire(joiner, "ref[0]"), second: Wire(joiner, "ref[1]")}
 
-    def _scanner_of(self, operand: Operand, variable: str) -> Node:
+    def _add_scanner_of(self, operand: Operand, variable: str) -> Node:
         tensor, dimension = operand.access.tensor, operand.dimension(variable)
-        return self._scanner(operand.references, variable, tensor, dimension, operand.level(variable))
+        return self._add_scanner(operand.references, variable, tensor, dimension, operand.level(variable))
 
     def _add_full_scan(self, variable: str, outer: Wire | None) -> JoinedStreams:
         """Add a scanner of all coordinates, which uses only the size of the tensor."""
         # coordinates serve as references: a dense scanner sends the same coordinates for each of them
-        node = self._scanner(outer, variable, *self._size_sources[variable], BY_LETTER["d"])
+        node = self._add_scanner(outer, variable, *self._size_sources[variable], BY_LETTER["d"])
         return Wire(node, "crd"), {None: Wire(node, "ref")}
 
-    def _scanner(
+    def _add_scanner(
         self, source: Wire | None, variable: str, tensor: str, dimension: int, level: LevelFormat
     ) -> Node:
         root = {} if source else {"root": True}

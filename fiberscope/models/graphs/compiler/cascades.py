@@ -38,7 +38,7 @@ class CascadeGraph:
     left_out: tuple[str, ...]
 
 
-def graph_of_cascade(specification: Specification) -> CascadeGraph:
+def build_cascade_graph(specification: Specification) -> CascadeGraph:
     """Return the stream graph of a specification's Einsums.
 
     The levels of a tensor follow the order of the loops that read it. A level is dense if the specification
@@ -51,7 +51,7 @@ def graph_of_cascade(specification: Specification) -> CascadeGraph:
     """
     converter = _EinsumConverter(specification)
     orders = {einsum.name: converter.loop_order(einsum) for einsum in specification.einsums}
-    formats = {name: converter.tensor_format(name, orders) for name in specification.tensors}
+    formats = {name: converter.find_tensor_format(name, orders) for name in specification.tensors}
     phases = []
     for einsum in specification.einsums:
         assignment = converter.to_assignment(einsum)
@@ -85,7 +85,7 @@ class _EinsumConverter:
         loops = (rank_of_loop.get(rank, rank) for rank in einsum.loop_order)
         return tuple(rank.lower() for rank in loops if rank)
 
-    def tensor_format(self, name: str, orders: Mapping[str, tuple[str, ...]]) -> Format:
+    def find_tensor_format(self, name: str, orders: Mapping[str, tuple[str, ...]]) -> Format:
         """Return the format of a tensor: its levels in the order of the loops that read it.
 
         A tensor that no Einsum reads has the declared order.
@@ -97,7 +97,7 @@ class _EinsumConverter:
         Raises:
             InputError: two Einsums read the tensor in different orders.
         """
-        tensor, ranks = self._specification.tensors[name], self._dimensions(name)
+        tensor, ranks = self._specification.tensors[name], self._find_dimensions(name)
         readers = [einsum for einsum in self._specification.einsums if name in einsum.inputs]
         read_orders = {
             einsum.name: tuple(rank for rank in orders[einsum.name] if rank in ranks) for einsum in readers
@@ -137,9 +137,11 @@ class _EinsumConverter:
             raise InputError(f"{access.tensor} has computed indices, which no scanner has")
         declared = self._specification.tensors[access.tensor].ranks
         by_rank = {rank.lower(): str(index).lower() for rank, index in zip(declared, ranks, strict=True)}
-        return Access.plain(access.tensor, tuple(by_rank[rank] for rank in self._dimensions(access.tensor)))
+        return Access.plain(
+            access.tensor, tuple(by_rank[rank] for rank in self._find_dimensions(access.tensor))
+        )
 
-    def _dimensions(self, name: str) -> list[str]:
+    def _find_dimensions(self, name: str) -> list[str]:
         """Return a tensor's ranks in lower case, as declared; those of a left factor are exchanged."""
         tensor, output = self._specification.tensors[name], self._specification.einsums[-1].output
         result_ranks = self._specification.tensors[output].ranks

@@ -52,7 +52,8 @@ def complete_formats(assignment: Assignment, formats: Mapping[str, Format]) -> d
         levels = len(defaults[tensor].letters)
         if len(format.letters) != levels:
             raise InputError(
-                f"format {tensor}:{format.letters}: {tensor} has {_variables(levels)}, and so as many letters"
+                f"format {tensor}:{format.letters}: {tensor} has {_format_variables(levels)}, "
+                "and so as many letters"
             )
     return {tensor: formats.get(tensor, default) for tensor, default in defaults.items()}
 
@@ -73,8 +74,8 @@ def _check_dimensions(access: Access, first_access: Access) -> None:
         refuse_at(
             access,
             0,
-            f"{access} has {_variables(count)}, and {first_access} has {_variables(first_count)}; "
-            "a tensor has one number of them",
+            f"{access} has {_format_variables(count)}, and {first_access} has "
+            f"{_format_variables(first_count)}; a tensor has one number of them",
         )
 
 
@@ -96,5 +97,5 @@ def _check_left(result: Access, variables: set[str]) -> None:
             )
 
 
-def _variables(count: int) -> str:
+def _format_variables(count: int) -> str:
     return f"{count} variable{'s' * (count != 1)}"

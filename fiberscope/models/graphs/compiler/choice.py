@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs.compiler.front_end import NOT_SPLIT, notation_of
+from fiberscope.models.graphs.compiler.front_end import NOT_SPLIT, build_notation
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.notation import Notation
@@ -82,18 +82,18 @@ def candidates(
     # many orders share the format of a tensor, and its statistics depend on nothing else
     cache: dict[tuple[str, Format], TensorStatistics] = {}
     ordered, reason = [], "it has no loops"
-    # any access of a tensor will do: ``notation_of`` refuses accesses that split a dimension differently
+    # any access of a tensor will do: ``build_notation`` refuses accesses that split a dimension differently
     variables = {access.tensor: access.variables for access in accesses(assignment.expression)}
     split_operands = {
         name: split_tensor(operand, variables[name], splits) for name, operand in tensors.items()
     }
-    for order, tensor_format in _orders(assignment, formats, reordered, splits):
+    for order, tensor_format in _iterate_orders(assignment, formats, reordered, splits):
         try:
-            notation = notation_of(assignment, tensor_format, order, splits=splits)
+            notation = build_notation(assignment, tensor_format, order, splits=splits)
             graph = lower([notation.assignment], notation.formats, order)
             graph.splits = dict(splits)
             statistics = {
-                name: _statistics(name, notation.formats[name], split_operands, cache)
+                name: _compute_statistics(name, notation.formats[name], split_operands, cache)
                 for name in split_operands
             }
             ordered.append(Candidate(order, tensor_format, graph, estimate(graph, statistics)))
@@ -105,7 +105,7 @@ def candidates(
     return sorted(ordered, key=lambda candidate: candidate.expected.cycles)
 
 
-def candidates_of_text(
+def list_text_candidates(
     text: str,
     formats: Iterable[str],
     operands: Mapping[str, object],
@@ -138,7 +138,7 @@ def candidates_of_text(
     return candidates(notation.assignment, notation.formats, tensors, unordered & tensors.keys(), splits)
 
 
-def candidates_table(ordered: Sequence[Candidate]) -> Table:
+def build_candidates_table(ordered: Sequence[Candidate]) -> Table:
     """Return a table of the expected cost of each order."""
     table = Table("Orders", ("order", "formats", "tokens", "cycles"))
     for candidate in ordered:
@@ -148,7 +148,7 @@ def candidates_table(ordered: Sequence[Candidate]) -> Table:
     return table
 
 
-def _orders(
+def _iterate_orders(
     assignment: Assignment, formats: Mapping[str, Format], reordered: Collection[str], splits: Splits
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Format]]]:
     """Yield orders of the loops with their formats; with reordered or split tensors, some may be illegal.
@@ -159,10 +159,10 @@ def _orders(
     notation = _first_notation(assignment, formats, reordered)
     if not reordered and not splits:
         orders = Orders(notation.result, notation.operands, notation.expression)
-        yield from ((order, notation.formats) for order in orders.legal())
+        yield from ((order, notation.formats) for order in orders.iterate_legal())
         return
     operands = accesses(assignment.expression)
-    # ``notation_of`` itself stores the levels of split tensors in the order of the loops
+    # ``build_notation`` itself stores the levels of split tensors in the order of the loops
     movable = [
         operand
         for operand in operands
@@ -171,7 +171,7 @@ def _orders(
     # the levels follow the loops here, so legality depends on the order: the caller tries each one
     for order in permutations(split_variables(notation.order, splits)):
         new_formats = {
-            operand.tensor: _reordered_format(operand, notation.formats[operand.tensor], order)
+            operand.tensor: _reorder_format(operand, notation.formats[operand.tensor], order)
             for operand in movable
         }
         yield order, {**notation.formats, **new_formats}
@@ -186,7 +186,7 @@ def _first_notation(
         InputError: no order is legal, reordered tensors included.
     """
     try:
-        return notation_of(assignment, formats)
+        return build_notation(assignment, formats)
     except InputError:
         all_accesses = [assignment.result, *accesses(assignment.expression)]
         movable = [
@@ -197,20 +197,20 @@ def _first_notation(
         ]
         variables = dict.fromkeys(variable for access in all_accesses for variable in access.variables)
         for order in permutations(variables) if movable else ():
-            moved = {access.tensor: _reordered_format(access, stored, order) for access, stored in movable}
+            moved = {access.tensor: _reorder_format(access, stored, order) for access, stored in movable}
             with suppress(InputError):
-                return notation_of(assignment, {**formats, **moved}, order)
+                return build_notation(assignment, {**formats, **moved}, order)
         raise
 
 
-def _reordered_format(access: Access, tensor_format: Format, order: Sequence[str]) -> Format:
+def _reorder_format(access: Access, tensor_format: Format, order: Sequence[str]) -> Format:
     """Return a format with the levels in the order of loops; each dimension keeps its letter."""
     letters = dict(zip(tensor_format.order, tensor_format.letters, strict=True))
     levels = sorted(tensor_format.order, key=lambda dimension: order.index(access.variables[dimension]))
     return Format("".join(letters[dimension] for dimension in levels), tuple(levels))
 
 
-def _statistics(
+def _compute_statistics(
     name: str,
     tensor_format: Format,
     tensors: Mapping[str, SparseTensor],

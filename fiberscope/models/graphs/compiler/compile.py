@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fiberscope.models.graphs.check import check
-from fiberscope.models.graphs.compiler.counts import primitive_counts
-from fiberscope.models.graphs.compiler.front_end import cascade_of, notation_of
+from fiberscope.models.graphs.compiler.counts import count_primitives
+from fiberscope.models.graphs.compiler.front_end import build_cascade, build_notation
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.notation import Notation
 from fiberscope.models.graphs.compiler.schedule import parse_copies, parse_splits, parse_variables
-from fiberscope.models.graphs.draw import svg_text
+from fiberscope.models.graphs.draw import format_svg
 from fiberscope.models.graphs.formats import parse_formats
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.rewrites import apply_rewrites, parse_rewrites
@@ -39,12 +39,12 @@ class CompiledExpression:
         """Return the primitives before rewrites, counted by the rules of SAM's Table 1."""
         total = Counter[str]()
         for notation in self.notations:
-            total.update(primitive_counts(notation))
+            total.update(count_primitives(notation))
         return dict(total)
 
     def _repr_svg_(self) -> str:
         """Return the drawing for a notebook."""
-        return svg_text(self.graph, "graph")
+        return format_svg(self.graph, "graph")
 
     def document(self) -> dict[str, object]:
         """Return plain data: ``counts`` as the property, ``blocks`` counts the graph's blocks by type."""
@@ -88,12 +88,12 @@ def compile_expression(
     """
     assignment = parse(text)
     formats_by_tensor = parse_formats([formats] if isinstance(formats, str) else formats)
-    order, reorder = _variables(order, "order"), _variables(reorder, "reorder")
+    order, reorder = _parse_variables(order, "order"), _parse_variables(reorder, "reorder")
     splits = parse_splits(split) if split else {}
     if factor:
-        loops, notations = cascade_of(assignment, formats_by_tensor, order, reorder, splits)
+        loops, notations = build_cascade(assignment, formats_by_tensor, order, reorder, splits)
     else:
-        notations = [notation_of(assignment, formats_by_tensor, order, reorder, splits)]
+        notations = [build_notation(assignment, formats_by_tensor, order, reorder, splits)]
         loops = notations[0].order
     tensors = {
         name: tensor_format for notation in notations for name, tensor_format in notation.formats.items()
@@ -109,7 +109,7 @@ def compile_expression(
     return CompiledExpression(loops, tuple(notations), graph)
 
 
-def _variables(variables: str | Sequence[str], argument: str) -> Sequence[str]:
+def _parse_variables(variables: str | Sequence[str], argument: str) -> Sequence[str]:
     """Return the index variables of a comma-separated text, or of a text with a letter per variable."""
     # a single name of several letters needs a list or a comma: the text ``i_0`` is three variables
     return (

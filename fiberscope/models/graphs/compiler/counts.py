@@ -16,9 +16,9 @@ from fiberscope.workloads.expressions.expression import Access, Call, Expression
 NOTHING, SCAN, INTERSECT, UNION = "nothing", "scan", "intersect", "union"
 
 
-def primitive_counts(notation: Notation) -> dict[str, int]:
+def count_primitives(notation: Notation) -> dict[str, int]:
     """Return the columns of the table: scan, repeat, intersect, union, alu, reduce, drop, write, array."""
-    joiners = {variable: _joiners(notation.expression, variable)[1] for variable in notation.order}
+    joiners = {variable: _count_joiners(notation.expression, variable)[1] for variable in notation.order}
     total = sum(joiners.values(), Counter[str]())
     nodes = list(subexpressions(notation.expression))
     return {
@@ -28,13 +28,13 @@ def primitive_counts(notation: Notation) -> dict[str, int]:
         "union": total[UNION],
         "alu": sum(isinstance(node, Call) for node in nodes),
         "reduce": sum(len(node.variables) for node in nodes if isinstance(node, Sum)),
-        "drop": _droppers(notation, {v for v, counts in joiners.items() if counts[INTERSECT]}),
+        "drop": _count_droppers(notation, {v for v, counts in joiners.items() if counts[INTERSECT]}),
         "write": len(notation.result.variables) + 1,
         "array": len(notation.operands),
     }
 
 
-def _droppers(notation: Notation, intersected: set[str]) -> int:
+def _count_droppers(notation: Notation, intersected: set[str]) -> int:
     """Return the number of loops inside a loop of the result with an intersection at or inside them."""
     order, result_variables = notation.order, set(notation.result.variables)
     return sum(
@@ -43,15 +43,15 @@ def _droppers(notation: Notation, intersected: set[str]) -> int:
     )
 
 
-def _joiners(expression: Expression, variable: str) -> tuple[str, Counter[str]]:
+def _count_joiners(expression: Expression, variable: str) -> tuple[str, Counter[str]]:
     """Return the outermost block of a variable (a scan or a joiner), and the number of each joiner."""
     if isinstance(expression, Access):
         return (SCAN if variable in expression.variables else NOTHING), Counter()
     if isinstance(expression, Sum):
-        outermost, counts = _joiners(expression.operand, variable)
+        outermost, counts = _count_joiners(expression.operand, variable)
         return (NOTHING if variable in expression.variables else outermost), counts
     operands = expression.operands if isinstance(expression, Call) else ()
-    operand_joiners = [_joiners(operand, variable) for operand in operands]
+    operand_joiners = [_count_joiners(operand, variable) for operand in operands]
     counts = sum((inner for _, inner in operand_joiners), Counter[str]())
     carriers = [outermost for outermost, _ in operand_joiners if outermost != NOTHING]
     if len(carriers) < 2:

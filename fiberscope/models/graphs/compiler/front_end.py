@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from fiberscope.models.graphs.compiler.checks import check_assignment, complete_formats
 from fiberscope.models.graphs.compiler.language import parse
-from fiberscope.models.graphs.compiler.notation import Notation, TensorPath, paths_of
+from fiberscope.models.graphs.compiler.notation import Notation, TensorPath, list_paths
 from fiberscope.models.graphs.compiler.orders import Orders
 from fiberscope.models.graphs.compiler.schedule import (
     check_splits,
@@ -25,7 +25,7 @@ Formats = Mapping[str, Format]
 NOT_SPLIT: Splits = MappingProxyType({})
 
 
-def notation_of_text(text: str, formats: Iterable[str] = (), order: Sequence[str] = ()) -> Notation:
+def build_text_notation(text: str, formats: Iterable[str] = (), order: Sequence[str] = ()) -> Notation:
     """Return the loop nest of a text.
 
     Args:
@@ -36,10 +36,10 @@ def notation_of_text(text: str, formats: Iterable[str] = (), order: Sequence[str
     Raises:
         InputError: an argument is invalid.
     """
-    return notation_of(parse(text), parse_formats(formats), order)
+    return build_notation(parse(text), parse_formats(formats), order)
 
 
-def notation_of(
+def build_notation(
     assignment: Assignment,
     formats: Formats | None = None,
     order: Sequence[str] = (),
@@ -60,11 +60,11 @@ def notation_of(
         InputError: an argument is invalid.
     """
     explicit, all_formats = _insert_sums(assignment, formats)
-    loops = _loops(explicit, all_formats, order, reorder, splits, factor=False)
-    return _notation(explicit, all_formats, splits, loops)
+    loops = _choose_loops(explicit, all_formats, order, reorder, splits, factor=False)
+    return _build_statement_notation(explicit, all_formats, splits, loops)
 
 
-def cascade_of(
+def build_cascade(
     assignment: Assignment,
     formats: Formats | None = None,
     order: Sequence[str] = (),
@@ -77,15 +77,17 @@ def cascade_of(
     other variables only. The loop of such a sum may enclose the loops of the other terms.
 
     Args:
-        assignment, formats, order, reorder, splits: the arguments of ``notation_of``.
+        assignment, formats, order, reorder, splits: the arguments of ``build_notation``.
 
     Raises:
         InputError: an argument is invalid.
     """
     explicit, all_formats = _insert_sums(assignment, formats)
-    loops = _loops(explicit, all_formats, order, reorder, splits, factor=True)
+    loops = _choose_loops(explicit, all_formats, order, reorder, splits, factor=True)
     statements, cascade_formats = factor_sums(explicit, all_formats, join_variables(loops, splits))
-    return loops, [_notation(statement, cascade_formats, splits, loops) for statement in statements]
+    return loops, [
+        _build_statement_notation(statement, cascade_formats, splits, loops) for statement in statements
+    ]
 
 
 def _insert_sums(assignment: Assignment, formats: Formats | None) -> tuple[Assignment, Formats]:
@@ -95,7 +97,7 @@ def _insert_sums(assignment: Assignment, formats: Formats | None) -> tuple[Assig
     return Assignment(assignment.result, insert_sums(assignment)), all_formats
 
 
-def _loops(
+def _choose_loops(
     explicit: Assignment,
     all_formats: Formats,
     order: Sequence[str],
@@ -109,14 +111,16 @@ def _loops(
     assignment = split_assignment(explicit, splits)
     # the default order is that of the undivided variables; the parts of a variable take its position
     if not order:
-        order = split_variables(_orders(explicit, all_formats, factor=factor).default(), splits)
+        order = split_variables(_choose_orders(explicit, all_formats, factor=factor).default(), splits)
     loops = reorder_loops(order, reorder)
     # the parts are loops of their own, and the levels of split tensors follow the loops
-    _orders(assignment, split_formats(explicit, all_formats, splits, loops), factor=factor).check(loops)
+    _choose_orders(assignment, split_formats(explicit, all_formats, splits, loops), factor=factor).check(
+        loops
+    )
     return loops
 
 
-def _orders(explicit: Assignment, all_formats: Formats, *, factor: bool) -> Orders:
+def _choose_orders(explicit: Assignment, all_formats: Formats, *, factor: bool) -> Orders:
     """Return the legal orders; unless factored, the loops of a sum among terms lie inside the others."""
     result = TensorPath(explicit.result, all_formats[explicit.result.tensor])
     operands = [TensorPath(access, all_formats[access.tensor]) for access in accesses(explicit.expression)]
@@ -124,7 +128,9 @@ def _orders(explicit: Assignment, all_formats: Formats, *, factor: bool) -> Orde
     return Orders(result, operands, explicit.result if factor else explicit.expression)
 
 
-def _notation(undivided: Assignment, formats: Formats, splits: Splits, loops: Sequence[str]) -> Notation:
+def _build_statement_notation(
+    undivided: Assignment, formats: Formats, splits: Splits, loops: Sequence[str]
+) -> Notation:
     """Return the loop nest of a statement, with the loops of its own variables."""
     statement = split_assignment(undivided, splits)
     own_formats = split_formats(undivided, formats, splits, loops)
@@ -133,5 +139,5 @@ def _notation(undivided: Assignment, formats: Formats, splits: Splits, loops: Se
     own_loops = tuple(variable for variable in loops if variable in variables)
     scope = tuple(variable for variable in own_loops if variable in access.variables)
     result = TensorPath(access, own_formats[access.tensor], scope)
-    operands = paths_of(statement.expression, own_loops, own_formats)
+    operands = list_paths(statement.expression, own_loops, own_formats)
     return Notation(own_loops, result, statement.expression, operands)

@@ -35,7 +35,7 @@ def parse(text: str) -> Assignment:
         _refuse_many(text)
         parsed = parse_assignment(text)
     except UnreadableTextError as error:
-        _refuse(error.column, f"{error}{_hint(text)}")
+        _refuse(error.column, f"{error}{_suggest_fix(text)}")
     return Assignment(parsed.output, translate_expression(parsed.expression, lambda access: access))
 
 
@@ -117,7 +117,7 @@ def _refuse_many(text: str) -> None:
         raise UnreadableTextError(f"more than {MAX_OPERANDS} operands; write it as several", column)
 
 
-def _hint(text: str) -> str:
+def _suggest_fix(text: str) -> str:
     """Return a hint to append to a syntax error if the text has an explicit sum; else an empty text."""
     has_sum = "sum(" in text.replace(" ", "")
     return "; sums are not written: what the left side lacks is summed over" if has_sum else ""

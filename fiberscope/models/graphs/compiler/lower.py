@@ -33,15 +33,15 @@ from fiberscope.models.graphs.compiler.terms import (
     Term,
     TermSum,
     Wire,
+    build_term,
+    derive_iteration,
     is_full,
-    iteration_of,
+    iterate_maybe_absent_operands,
+    iterate_operands,
+    list_variables,
     make_union,
-    maybe_absent_operands,
-    operands_in,
-    term_of,
-    variables_in,
 )
-from fiberscope.models.graphs.expression import Assignment, accesses_in
+from fiberscope.models.graphs.expression import Assignment, list_accesses
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.workloads.expressions.expression import Access
@@ -60,21 +60,23 @@ def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order
     """
     formats = dict(formats)
     phases = [phase for statement in statements for phase in _split_dense_result(statement, formats, order)]
-    graph = Graph(_statement_formats([statement for statement, _order in phases], formats))
+    graph = Graph(_collect_statement_formats([statement for statement, _order in phases], formats))
     for phase, (statement, loops) in enumerate(phases, start=1):
         _Statement(graph, phase, statement, formats, loops).lower()
     return graph
 
 
-def _statement_formats(statements: Sequence[Assignment], formats: Mapping[str, Format]) -> dict[str, Format]:
+def _collect_statement_formats(
+    statements: Sequence[Assignment], formats: Mapping[str, Format]
+) -> dict[str, Format]:
     """Return the formats of all results and operands, the last result first.
 
     The operands follow from left to right. A graph file lists formats in this order. Its reader sorts the
     operands of a difference by this list if the edges name no ports.
     """
     results = [statement.result for statement in reversed(statements)]
-    # ``accesses_in`` returns the last access first
-    operands = [access for statement in statements for access in reversed(accesses_in([statement]))]
+    # ``list_accesses`` returns the last access first
+    operands = [access for statement in statements for access in reversed(list_accesses([statement]))]
     return {access.tensor: formats[access.tensor] for access in (*results, *operands)}
 
 
@@ -85,7 +87,7 @@ def _split_dense_result(
 
     An accumulator outputs only the coordinates that it received, so the copy adds all others.
     """
-    term = term_of(statement.expression, formats)
+    term = build_term(statement.expression, formats)
     result, format = statement.result, formats[statement.result.tensor]
     has_dense_level = any(level.has_all_coordinates for level in format.levels)
     if not has_dense_level or not Result(result, format, _nest(term, result, order)).accumulates:
@@ -116,7 +118,7 @@ class _Statement:
         order: Sequence[str],
     ) -> None:
         self._statement, self._order = statement, order
-        self._term = term_of(statement.expression, formats)
+        self._term = build_term(statement.expression, formats)
         self._nest = _nest(self._term, statement.result, order)
         self._result = Result(statement.result, formats[statement.result.tensor], self._nest)
         self._blocks = Blocks(graph, phase, size_sources(self._term))
@@ -136,7 +138,7 @@ class _Statement:
         self._result.write(self._blocks, loops, self._value(body, loops))
 
     def _check_paths(self) -> None:
-        for operand in operands_in(self._term):
+        for operand in iterate_operands(self._term):
             path = [operand.access.variables[dimension] for dimension in operand.format.order]
             # a scanner needs the reference of the level above, so an outer level needs an outer loop
             if path != sorted(path, key=self._order.index):
@@ -145,7 +147,7 @@ class _Statement:
 
     def _loop(self, term: Term, variable: str, outer: Wire | None, *, dense: bool = False) -> LoweredLoop:
         """Add the blocks of a loop, with all coordinates if ``dense``; see ``lower_loop``."""
-        iteration = iteration_of(term, variable)
+        iteration = derive_iteration(term, variable)
         needs_all = dense and iteration is not None and not is_full(iteration, variable)
         if iteration is None or needs_all:
             self._check_size(variable)
@@ -155,7 +157,7 @@ class _Statement:
         return lower_loop(self._blocks, term, iteration, variable, outer)
 
     def _check_size(self, variable: str) -> None:
-        if not any(operand.has_level(variable) for operand in operands_in(self._term)):
+        if not any(operand.has_level(variable) for operand in iterate_operands(self._term)):
             raise InputError(
                 f"{self._statement.result}: no tensor on the right has {variable}, so nothing says how many "
                 f"coordinates it has; multiply by one that has, as in B({variable})"
@@ -167,7 +169,7 @@ class _Statement:
         def sum_of(operand: Operand | TermSum) -> Wire | None:
             return self._add_sum(operand, loops) if isinstance(operand, TermSum) else None
 
-        return value_of(self._blocks, term, sum_of)
+        return add_value(self._blocks, term, sum_of)
 
     def _add_sum(self, term: TermSum, loops: Sequence[LoweredLoop]) -> Wire:
         """Add the loops and reducers of a sum within the expression, and return its values."""
@@ -208,9 +210,9 @@ def lower_loop(
     """
     coordinates, references = blocks.add_iteration(iteration, variable, outer)
     # ``optional`` and ``is_complete`` depend on ``is_certain`` of the operands, which changes below
-    optional = list(maybe_absent_operands(iteration, variable))
+    optional = list(iterate_maybe_absent_operands(iteration, variable))
     is_complete = is_full(iteration, variable)
-    broadcast = [operand for operand in operands_in(term) if not operand.has_level(variable)]
+    broadcast = [operand for operand in iterate_operands(term) if not operand.has_level(variable)]
     # ``coordinates`` are joined already: an operand without the variable is repeated only where they remain
     blocks.repeat(broadcast, variable, coordinates)
     for operand, wire in references.items():
@@ -224,7 +226,7 @@ def lower_loop(
     return LoweredLoop(variable, coordinates, intersects, filled)
 
 
-def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | TermSum], Wire | None]) -> Wire:
+def add_value(blocks: Blocks, term: Term, wire_of: Callable[[Operand | TermSum], Wire | None]) -> Wire:
     """Add the blocks that compute a term, and return its values.
 
     Args:
@@ -238,12 +240,12 @@ def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | TermSum], 
             node = blocks.add("arrayvals", {"ref": term.references}, tensor=term.access.tensor)
             wire = Wire(node, "val")
         return wire
-    operands = [value_of(blocks, operand, wire_of) for operand in term.terms]
+    operands = [add_value(blocks, operand, wire_of) for operand in term.terms]
     # graph files have no subtractor: an adder with the attribute ``sub`` subtracts
-    return blocks.value("add" if term.name == "sub" else term.name, *operands, **_attributes(term))
+    return blocks.value("add" if term.name == "sub" else term.name, *operands, **_derive_alu_attributes(term))
 
 
-def _attributes(term: Function) -> dict[str, object]:
+def _derive_alu_attributes(term: Function) -> dict[str, object]:
     """Return the attributes of an operator's ALU."""
     attributes: dict[str, object] = {"sub": 1} if term.name == "sub" else {}
     if term.constant is not None:
@@ -259,8 +261,8 @@ def size_sources(term: Term) -> dict[str, tuple[str, int]]:
     return {
         variable: next(
             (operand.access.tensor, operand.dimension(variable))
-            for operand in operands_in(term)
+            for operand in iterate_operands(term)
             if operand.has_level(variable)
         )
-        for variable in variables_in(term)
+        for variable in list_variables(term)
     }

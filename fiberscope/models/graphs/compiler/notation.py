@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from fiberscope.models.graphs.compiler.sums import variables_of
+from fiberscope.models.graphs.compiler.sums import list_free_variables
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum
@@ -44,7 +44,7 @@ class TensorPath:
         """Return the loops that repeat the references."""
         return tuple(variable for variable in self.scope if variable not in self.access.variables)
 
-    def letter(self, variable: str) -> str:
+    def find_level_letter(self, variable: str) -> str:
         """Return the format of a variable's level."""
         return self.format.letters[self.variables.index(variable)]
 
@@ -91,7 +91,7 @@ def _nest(target: str, expression: Expression, loops: tuple[str, ...], names: It
     sums: dict[str, Sum] = {}
     body_text = _replace_sums(body, sums, names)
     # a variable of a sum inside the body is bound there, so its loop is none of these
-    body_loops = [variable for variable in loops if variable in variables_of(body)]
+    body_loops = [variable for variable in loops if variable in list_free_variables(body)]
     for depth, variable in enumerate(body_loops):
         yield f"{INDENT * depth}forall {variable}"
     indent = INDENT * len(body_loops)
@@ -114,7 +114,7 @@ def _replace_sums(expression: Expression, sums: dict[str, Sum], names: Iterator[
     return expression
 
 
-def paths_of(
+def list_paths(
     expression: Expression, order: Iterable[str], formats: Mapping[str, Format]
 ) -> tuple[TensorPath, ...]:
     """Return the paths of the accesses in an expression, from left to right.
@@ -128,16 +128,18 @@ def paths_of(
     return tuple(
         # the free variables of the right side are loops around every access
         TensorPath(access, formats[access.tensor], tuple(v for v in loops if v in scope))
-        for access, scope in _scoped_accesses(expression, variables_of(expression))
+        for access, scope in _iterate_scoped_accesses(expression, list_free_variables(expression))
     )
 
 
-def _scoped_accesses(expression: Expression, scope: list[str]) -> Iterator[tuple[Access, list[str]]]:
+def _iterate_scoped_accesses(expression: Expression, scope: list[str]) -> Iterator[tuple[Access, list[str]]]:
     """Yield each access with ``scope`` and the free variables of the operand of each sum around it."""
     if isinstance(expression, Access):
         yield expression, scope
     elif isinstance(expression, Sum):
-        yield from _scoped_accesses(expression.operand, [*scope, *variables_of(expression.operand)])
+        yield from _iterate_scoped_accesses(
+            expression.operand, [*scope, *list_free_variables(expression.operand)]
+        )
     elif isinstance(expression, Call):
         for operand in expression.operands:
-            yield from _scoped_accesses(operand, scope)
+            yield from _iterate_scoped_accesses(operand, scope)

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.notation import TensorPath
-from fiberscope.models.graphs.compiler.sums import variables_of
+from fiberscope.models.graphs.compiler.sums import list_free_variables
 from fiberscope.workloads.expressions.expression import Call, Expression, Sum
 
 
@@ -41,10 +41,10 @@ class Orders:
     """
 
     def __init__(self, result: TensorPath, operands: Sequence[TensorPath], expression: Expression) -> None:
-        self._result, self._operands = list(_storage_order(result)), operands
-        self._storage_steps = [step for path in operands for step in _storage_order(path)]
+        self._result, self._operands = list(_list_storage_order(result)), operands
+        self._storage_steps = [step for path in operands for step in _list_storage_order(path)]
         operand = expression.operand if isinstance(expression, Sum) else expression
-        self._sums = list(_sum_steps(operand, variables_of(operand)))
+        self._sums = list(_sum_steps(operand, list_free_variables(operand)))
         self.variables = tuple(dict.fromkeys(v for path in (result, *operands) for v in path.variables))
 
     def default(self) -> tuple[str, ...]:
@@ -56,16 +56,18 @@ class Orders:
         stored, legal = self._storage_steps, [*self._storage_steps, *self._sums]
         # orders that also follow the levels of the result come first: they can save an accumulator
         for steps in ([*self._result, *stored], [*self._result, *legal], legal):
-            order = _forest_order(self.variables, steps)
-            if order is not None and not _violations(order, legal):
+            order = _find_forest_order(self.variables, steps)
+            if order is not None and not _list_violations(order, legal):
                 return order
-        if _levels(self.variables, legal) is not None:
-            return next(self.legal())
-        raise InputError(self._conflict())
+        if _count_levels(self.variables, legal) is not None:
+            return next(self.iterate_legal())
+        raise InputError(self._describe_conflict())
 
-    def legal(self) -> Iterator[tuple[str, ...]]:
+    def iterate_legal(self) -> Iterator[tuple[str, ...]]:
         """Yield all legal orders; their number can grow as the factorial of the number of loops."""
-        return _completions((), _predecessors(self.variables, [*self._storage_steps, *self._sums]))
+        return _iterate_completions(
+            (), _find_predecessors(self.variables, [*self._storage_steps, *self._sums])
+        )
 
     def check(self, order: Sequence[str]) -> None:
         """Refuse an order with wrong variables, or an illegal order.
@@ -82,48 +84,48 @@ class Orders:
                 raise InputError(f"{message}: {variable} occurs twice; remove one")
         missing = [variable for variable in self.variables if variable not in order]
         if missing:
-            raise InputError(f"{message}: {','.join(missing)} is missing; take {self._default_text()}")
-        violations = _violations(order, [*self._sums, *self._storage_steps])
+            raise InputError(f"{message}: {','.join(missing)} is missing; take {self._describe_default()}")
+        violations = _list_violations(order, [*self._sums, *self._storage_steps])
         if violations:
-            remedies = self._remedies(violations, order)
-            if not remedies or _levels(self.variables, [*self._storage_steps, *self._sums]) is not None:
-                remedies.append(f"take the order {self._default_text()}")
-            raise InputError(f"{message}: {_reason(violations[0])}; {', or '.join(remedies)}")
+            remedies = self._list_remedies(violations, order)
+            if not remedies or _count_levels(self.variables, [*self._storage_steps, *self._sums]) is not None:
+                remedies.append(f"take the order {self._describe_default()}")
+            raise InputError(f"{message}: {_describe_reason(violations[0])}; {', or '.join(remedies)}")
 
-    def _default_text(self) -> str:
+    def _describe_default(self) -> str:
         return ",".join(self.default())
 
-    def _conflict(self) -> str:
+    def _describe_conflict(self) -> str:
         """Return the message for an expression without a legal order: the first conflict, and remedies."""
         # the constraints listed first are kept, so that the message blames a later constraint
         consistent = list[_Step]()
-        storage_is_acyclic = _levels(self.variables, self._storage_steps) is not None
+        storage_is_acyclic = _count_levels(self.variables, self._storage_steps) is not None
         constraints = (
             [*self._storage_steps, *self._sums] if storage_is_acyclic else [*self._sums, *self._storage_steps]
         )
         for step in constraints:
-            if _levels(self.variables, [*consistent, step]) is not None:
+            if _count_levels(self.variables, [*consistent, step]) is not None:
                 consistent.append(step)
-        order = _forest_order(self.variables, consistent)
+        order = _find_forest_order(self.variables, consistent)
         assert order is not None
-        violations = _violations(order, constraints)
-        reasons = "; ".join([_reason(violations[0]), *self._remedies(violations, order)])
+        violations = _list_violations(order, constraints)
+        reasons = "; ".join([_describe_reason(violations[0]), *self._list_remedies(violations, order)])
         loops = ",".join(order)
         return f"no order of the loops will do: against {loops}, {reasons}, in the order {loops}"
 
-    def _remedies(self, violations: Sequence[_Step], order: Sequence[str]) -> list[str]:
+    def _list_remedies(self, violations: Sequence[_Step], order: Sequence[str]) -> list[str]:
         """Return single changes that make an order legal: a cascade, or tensors stored in this order."""
         tensors = {step.path.tensor for step in violations if step.path}
         if not tensors:
             return ["--factor makes it a statement of its own"]
-        reordered = [_reordered_format(path, order) for path in self._operands if path.tensor in tensors]
+        reordered = [_reorder_format(path, order) for path in self._operands if path.tensor in tensors]
         is_consistent = len(set(reordered)) == len(tensors)  # a tensor with two accesses has a single format
         if not is_consistent or violations[0].path is None:
             return []
         return [f"store {'them' if len(tensors) > 1 else 'it'} as {','.join(dict.fromkeys(reordered))}"]
 
 
-def _storage_order(path: TensorPath) -> Iterator[_Step]:
+def _list_storage_order(path: TensorPath) -> Iterator[_Step]:
     return (_Step(outer, inner, path) for outer, inner in pairwise(path.variables))
 
 
@@ -137,7 +139,7 @@ def _sum_steps(expression: Expression, outside: Sequence[str]) -> Iterator[_Step
             yield from _sum_steps(operand, outside)
 
 
-def _predecessors(variables: Iterable[str], steps: Iterable[_Step]) -> dict[str, dict[str, None]]:
+def _find_predecessors(variables: Iterable[str], steps: Iterable[_Step]) -> dict[str, dict[str, None]]:
     """Return the variables that directly precede each variable."""
     predecessors: dict[str, dict[str, None]] = {variable: {} for variable in variables}
     for step in steps:
@@ -145,13 +147,13 @@ def _predecessors(variables: Iterable[str], steps: Iterable[_Step]) -> dict[str,
     return predecessors
 
 
-def _violations(order: Sequence[str], steps: Iterable[_Step]) -> list[_Step]:
+def _list_violations(order: Sequence[str], steps: Iterable[_Step]) -> list[_Step]:
     return [step for step in steps if order.index(step.outer) > order.index(step.inner)]
 
 
-def _levels(variables: Sequence[str], steps: Sequence[_Step]) -> dict[str, int] | None:
+def _count_levels(variables: Sequence[str], steps: Sequence[_Step]) -> dict[str, int] | None:
     """Return the length of the longest path to each variable; None for cyclic constraints."""
-    predecessors, levels = _predecessors(variables, steps), dict[str, int]()
+    predecessors, levels = _find_predecessors(variables, steps), dict[str, int]()
     while len(levels) < len(predecessors):
         next_variables = [
             v
@@ -166,13 +168,13 @@ def _levels(variables: Sequence[str], steps: Sequence[_Step]) -> dict[str, int] 
     return levels
 
 
-def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str, ...] | None:
+def _find_forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str, ...] | None:
     """Return an order that meets all constraints; None for cyclic constraints.
 
     The parent of a variable is the deepest of its predecessors; the order traverses this forest by levels.
     Source: the public compiler of the Sparse Abstract Machine (github.com/weiya711/sam).
     """
-    levels, predecessors = _levels(variables, steps), _predecessors(variables, steps)
+    levels, predecessors = _count_levels(variables, steps), _find_predecessors(variables, steps)
     if levels is None:
         return None
     parents: dict[str, str] = {}
@@ -192,7 +194,7 @@ def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str
     return tuple(order)
 
 
-def _completions(
+def _iterate_completions(
     order: tuple[str, ...], predecessors: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[str, ...]]:
     """Yield all legal orders that begin with this order; none for cyclic constraints."""
@@ -200,19 +202,19 @@ def _completions(
         yield order
     for variable, required in predecessors.items():
         if variable not in order and all(earlier in order for earlier in required):
-            yield from _completions((*order, variable), predecessors)
+            yield from _iterate_completions((*order, variable), predecessors)
 
 
-def _reason(step: _Step) -> str:
+def _describe_reason(step: _Step) -> str:
     """Return the reason for an illegal order."""
     if step.path is None:
         return f"the sum over {step.inner} is one of several terms, all inside the loop {step.outer}"
     return f"{step.path.access} is stored {step.outer} before {step.inner}"
 
 
-def _reordered_format(path: TensorPath, order: Sequence[str]) -> str:
+def _reorder_format(path: TensorPath, order: Sequence[str]) -> str:
     """Return the format of a tensor whose levels follow an order of loops."""
     by_variable = {variable: dimension for dimension, variable in enumerate(path.access.variables)}
     levels = sorted(by_variable, key=list(order).index)
-    letters = "".join(path.letter(variable) for variable in levels)
+    letters = "".join(path.find_level_letter(variable) for variable in levels)
     return f"{path.tensor}:{letters}:{''.join(str(by_variable[variable]) for variable in levels)}"

@@ -72,7 +72,7 @@ class Result:
     @property
     def accumulates(self) -> bool:
         """Return whether the values need an accumulator, as their loops differ from the levels."""
-        return self._outer_loops() != self._levels
+        return self._list_outer_loops() != self._levels
 
     def is_dense(self, variable: str) -> bool:
         """Return whether the loop of a variable must have all coordinates."""
@@ -88,7 +88,7 @@ class Result:
             loops: the loops of the statement, outermost first.
             values: values of the right side, inside the innermost loop.
         """
-        coordinates = self._coordinates(blocks, loops)
+        coordinates = self._list_coordinates(blocks, loops)
         dropped = self._drop(blocks, loops, coordinates)
         remaining = list(self._nest)
         # only summed loops inside all result loops have a reducer; an accumulator sums over the others
@@ -105,11 +105,11 @@ class Result:
             coordinates, values = self._accumulate(blocks, coordinates, remaining, values)
         self._write(blocks, coordinates, values)
 
-    def _coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
+    def _list_coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
         """Return the coordinates of each loop, and of further variables of the result."""
         return {loop.variable: loop.coordinates for loop in loops}
 
-    def _outer_loops(self) -> list[str]:
+    def _list_outer_loops(self) -> list[str]:
         """Return the loops without the innermost loops that are summed over."""
         nest = list(self._nest)
         while nest and nest[-1] not in self._result_loops:

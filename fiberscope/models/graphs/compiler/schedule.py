@@ -8,7 +8,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
-from fiberscope.models.graphs.splits import Splits, part_names, split_variables
+from fiberscope.models.graphs.splits import Splits, name_parts, split_variables
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
 MAX_COPIES = 64  # a graph of some thousand blocks
@@ -96,7 +96,7 @@ def check_splits(assignment: Assignment, splits: Splits) -> None:
             raise InputError(
                 f"{prefix}: the expression has no {variable}; it has {','.join(variables) or 'none'}"
             )
-        for part in set(part_names(variable)) & set(variables):
+        for part in set(name_parts(variable)) & set(variables):
             raise InputError(f"{prefix}: {part} is a variable already; give {variable} another name")
     first: dict[str, Access] = {}
     for access in tensor_accesses:

@@ -17,14 +17,14 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
 
-def variables_of(expression: Expression) -> list[str]:
+def list_free_variables(expression: Expression) -> list[str]:
     """Return the free variables of an expression, in order of appearance."""
     if isinstance(expression, Access):
         return list(dict.fromkeys(expression.variables))
     if isinstance(expression, Call):
-        return list(dict.fromkeys(v for term in expression.operands for v in variables_of(term)))
+        return list(dict.fromkeys(v for term in expression.operands for v in list_free_variables(term)))
     if isinstance(expression, Sum):
-        return [v for v in variables_of(expression.operand) if v not in expression.variables]
+        return [v for v in list_free_variables(expression.operand) if v not in expression.variables]
     return []
 
 
@@ -40,7 +40,7 @@ def insert_sums(assignment: Assignment) -> Expression:
         InputError: several factors have a variable only in some of their terms.
     """
     expression = assignment.expression
-    summed = [v for v in variables_of(expression) if v not in assignment.result.variables]
+    summed = [v for v in list_free_variables(expression) if v not in assignment.result.variables]
     # each insertion goes outside of the earlier sums, so the last one, of the first variable, is outermost
     for variable in reversed(summed):
         expression = _insert_sum(expression, variable)
@@ -49,25 +49,27 @@ def insert_sums(assignment: Assignment) -> Expression:
 
 def _insert_sum(expression: Expression, variable: str) -> Expression:
     """Insert the sum over a variable; an addition gets a sum in each operand."""
-    if variable not in variables_of(expression):
+    if variable not in list_free_variables(expression):
         return expression
     if isinstance(expression, Sum):
         return _wrap_sum(expression.variables, _sum_term(expression.operand, variable))
     if is_addition(expression):
         return expression.map_operands(lambda term: _sum_term(term, variable))
-    dependent_factors = [factor for factor in _factors(expression) if variable in variables_of(factor)]
+    dependent_factors = [
+        factor for factor in _split_factors(expression) if variable in list_free_variables(factor)
+    ]
     # (b(i) + C(i,k)) * d(i): a sum around the product would add up b(i) * d(i) once for each k
     if isinstance(expression, Call) and len(dependent_factors) == 1 and is_addition(dependent_factors[0]):
         return expression.map_operands(lambda factor: _insert_sum(factor, variable))
     # one factor with the variable in all terms is enough: it is in each term of the product then
-    if not any(_in_all_terms(carrier, variable) for carrier in dependent_factors):
+    if not any(_is_in_all_terms(carrier, variable) for carrier in dependent_factors):
         _refuse_partial(dependent_factors, variable)
     return Sum((variable,), expression)
 
 
 def _sum_term(term: Expression, variable: str) -> Expression:
     """Return a term summed as a whole if all of its terms have the variable, else summed by term."""
-    sums_whole = is_addition(term) and _in_all_terms(term, variable)
+    sums_whole = is_addition(term) and _is_in_all_terms(term, variable)
     return Sum((variable,), term) if sums_whole else _insert_sum(term, variable)
 
 
@@ -77,30 +79,30 @@ def _wrap_sum(variables: tuple[str, ...], expression: Expression) -> Sum:
     return Sum(variables, expression)
 
 
-def _factors(expression: Expression) -> list[Expression]:
+def _split_factors(expression: Expression) -> list[Expression]:
     """Return the factors of a product; a divisor remains whole."""
     if isinstance(expression, Call) and expression.meaning.multiplies:
-        return [factor for operand in expression.operands for factor in _factors(operand)]
+        return [factor for operand in expression.operands for factor in _split_factors(operand)]
     if isinstance(expression, Call) and expression.meaning.divides:
-        return [*_factors(expression.operands[0]), Call(expression.function, (expression.operands[1],))]
+        return [*_split_factors(expression.operands[0]), Call(expression.function, (expression.operands[1],))]
     return [expression]
 
 
-def _in_all_terms(expression: Expression, variable: str) -> bool:
+def _is_in_all_terms(expression: Expression, variable: str) -> bool:
     """Return whether each product of the expanded expression has the variable."""
     if isinstance(expression, Sum):
-        return _in_all_terms(expression.operand, variable)
+        return _is_in_all_terms(expression.operand, variable)
     if not isinstance(expression, Call):
-        return variable in variables_of(expression)
+        return variable in list_free_variables(expression)
     if is_addition(expression):
-        return all(_in_all_terms(operand, variable) for operand in expression.operands)
+        return all(_is_in_all_terms(operand, variable) for operand in expression.operands)
     factors = list(expression.operands)
     if expression.meaning.divides:
         *factors, divisor = expression.operands
         # a divisor is not expanded into terms, so each term has the whole divisor
-        if variable in variables_of(divisor):
+        if variable in list_free_variables(divisor):
             return True
-    return any(_in_all_terms(factor, variable) for factor in factors)
+    return any(_is_in_all_terms(factor, variable) for factor in factors)
 
 
 def _refuse_partial(dependent_factors: list[Expression], variable: str) -> NoReturn:
@@ -148,7 +150,7 @@ class _Cascade:
         """Add a statement after the statements of its temporaries."""
         right_side = statement.expression
         summed = right_side.variables if isinstance(right_side, Sum) else ()
-        body = self._without_sums(right_side.operand if isinstance(right_side, Sum) else right_side)
+        body = self._replace_sums(right_side.operand if isinstance(right_side, Sum) else right_side)
         remaining = []
         # innermost first: the temporary of an inner sum is a factor of the sums around it
         for variable in sorted(summed, key=self._order.index, reverse=True):
@@ -160,40 +162,40 @@ class _Cascade:
         outer = tuple(variable for variable in summed if variable in remaining)
         self.statements.append(Assignment(statement.result, Sum(outer, body) if outer else body))
 
-    def _without_sums(self, expression: Expression) -> Expression:
+    def _replace_sums(self, expression: Expression) -> Expression:
         """Replace each sum by a temporary."""
         if isinstance(expression, Sum):
-            return self._temporary(expression)
+            return self._add_temporary(expression)
         if isinstance(expression, Call):
-            operands = tuple(self._without_sums(operand) for operand in expression.operands)
+            operands = tuple(self._replace_sums(operand) for operand in expression.operands)
             return Call(expression.function, operands)
         return expression
 
     def _eliminate(self, body: Expression, variable: str) -> Expression | None:
         """Replace the factors with a variable by a temporary; None if no other factor has any variable."""
-        factors = _product_factors(body)
-        dependent_factors = [factor for factor in factors if variable in variables_of(factor)]
-        independent_factors = [factor for factor in factors if variable not in variables_of(factor)]
-        if not any(variables_of(factor) for factor in independent_factors):
+        factors = _split_product_factors(body)
+        dependent_factors = [factor for factor in factors if variable in list_free_variables(factor)]
+        independent_factors = [factor for factor in factors if variable not in list_free_variables(factor)]
+        if not any(list_free_variables(factor) for factor in independent_factors):
             return None
-        return _product(
-            [*independent_factors, self._temporary(Sum((variable,), _product(dependent_factors)))]
+        return _join_factors(
+            [*independent_factors, self._add_temporary(Sum((variable,), _join_factors(dependent_factors)))]
         )
 
-    def _temporary(self, expression: Sum) -> Access:
-        variables = tuple(sorted(variables_of(expression), key=self._order.index))
+    def _add_temporary(self, expression: Sum) -> Access:
+        variables = tuple(sorted(list_free_variables(expression), key=self._order.index))
         access = Access.plain(new_name(self.formats), variables)
         self.formats[access.tensor] = Format("s" * len(variables), tuple(range(len(variables))))
         self.add(Assignment(access, expression))
         return access
 
 
-def _product_factors(expression: Expression) -> list[Expression]:
+def _split_product_factors(expression: Expression) -> list[Expression]:
     """Return the factors that ``_product`` can join again; a negation or a quotient remains whole."""
     if isinstance(expression, Call) and expression.function == "mul":
-        return [factor for operand in expression.operands for factor in _product_factors(operand)]
+        return [factor for operand in expression.operands for factor in _split_product_factors(operand)]
     return [expression]
 
 
-def _product(factors: Sequence[Expression]) -> Expression:
+def _join_factors(factors: Sequence[Expression]) -> Expression:
     return reduce(lambda left, right: Call("mul", (left, right)), factors)

@@ -110,21 +110,21 @@ class TermSum:
 Term: TypeAlias = Operand | Function | TermSum
 
 
-def operands_in(term: Term) -> Iterator[Operand]:
+def iterate_operands(term: Term) -> Iterator[Operand]:
     """Yield all operands from left to right."""
     if isinstance(term, Operand):
         yield term
     else:
         for inner in (term.term,) if isinstance(term, TermSum) else term.terms:
-            yield from operands_in(inner)
+            yield from iterate_operands(inner)
 
 
-def variables_in(term: Term) -> set[str]:
+def list_variables(term: Term) -> set[str]:
     """Return the index variables of all operands."""
-    return {variable for operand in operands_in(term) for variable in operand.access.variables}
+    return {variable for operand in iterate_operands(term) for variable in operand.access.variables}
 
 
-def term_of(expression: Expression, formats: Mapping[str, Format]) -> Term:
+def build_term(expression: Expression, formats: Mapping[str, Format]) -> Term:
     """Return an expression as a term, with functions of numbers evaluated.
 
     Args:
@@ -150,7 +150,7 @@ def _convert(expression: Expression, formats: Mapping[str, Format]) -> Term | fl
     if isinstance(expression, Split):
         raise InputError(f"{expression} is not lowered: a split is a phase of its own")
     if isinstance(expression, Sum):
-        return _flatten_sum(expression.variables, term_of(expression.operand, formats))
+        return _flatten_sum(expression.variables, build_term(expression.operand, formats))
     assert isinstance(expression, Call)
     if not expression.meaning.lowered and not expression.where:
         names = ", ".join(name for name, function in FUNCTIONS.items() if function.lowered)
@@ -211,13 +211,13 @@ class Join:
 Iteration: TypeAlias = Scan | FullRange | Join
 
 
-def iteration_of(term: Term, variable: str) -> Iteration | None:
+def derive_iteration(term: Term, variable: str) -> Iteration | None:
     """Return the coordinates of a variable at which a term may be nonzero; None if it lacks the variable."""
     if isinstance(term, Operand):
         return Scan(term) if term.has_level(variable) else None
     if isinstance(term, TermSum):
-        return iteration_of(term.term, variable)
-    iterations = [iteration_of(operand, variable) for operand in term.terms]
+        return derive_iteration(term.term, variable)
+    iterations = [derive_iteration(operand, variable) for operand in term.terms]
     # without addition, the result is 0 where an operand is 0; an operand without the variable is no limit
     if not term.adds:
         present = [iteration for iteration in iterations if iteration is not None]
@@ -266,7 +266,7 @@ def is_full(iteration: Iteration, variable: str) -> bool:
     )
 
 
-def maybe_absent_operands(iteration: Iteration, variable: str) -> Iterator[Operand]:
+def iterate_maybe_absent_operands(iteration: Iteration, variable: str) -> Iterator[Operand]:
     """Yield the operands that a union may lack at a coordinate, where their reference is N.
 
     Args:
@@ -278,14 +278,14 @@ def maybe_absent_operands(iteration: Iteration, variable: str) -> Iterator[Opera
     for input_ in iteration.inputs:
         # a full part is present at every coordinate, but a union within it may still lack operands
         if iteration.kind == "union" and not is_full(input_, variable):
-            yield from _operands_of(input_)
+            yield from _list_operands(input_)
         else:
-            yield from maybe_absent_operands(input_, variable)
+            yield from iterate_maybe_absent_operands(input_, variable)
 
 
-def _operands_of(iteration: Iteration) -> Iterator[Operand]:
+def _list_operands(iteration: Iteration) -> Iterator[Operand]:
     if isinstance(iteration, Scan):
         yield iteration.operand
     elif isinstance(iteration, Join):
         for input_ in iteration.inputs:
-            yield from _operands_of(input_)
+            yield from _list_operands(input_)

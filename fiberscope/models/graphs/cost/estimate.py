@@ -10,7 +10,7 @@ from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
 from fiberscope.models.graphs.cost.statistics import LevelStatistics, TensorStatistics
 from fiberscope.models.graphs.cost.tile_memories import TileEstimate
 from fiberscope.models.graphs.loops import Nests
-from fiberscope.models.graphs.nests import nests_of, topological_order
+from fiberscope.models.graphs.nests import derive_nests, topological_order
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.results.report.table import Table
 
@@ -82,7 +82,7 @@ class Walk:
         self, graph: Graph, statistics: Mapping[str, TensorStatistics], tiles: TileEstimate | None = None
     ) -> None:
         self.graph, self.statistics, self.tiles = graph, dict(statistics), tiles
-        self.nests: Nests = nests_of(graph)
+        self.nests: Nests = derive_nests(graph)
         self.streams: dict[tuple[str, str], ExpectedStream] = {}
         self.bits: dict[str, ExpectedStream] = {}  # coordinates in bit-vector words, by their producer
         self.work: dict[str, float] = {}
@@ -93,7 +93,7 @@ class Walk:
         """Estimate the outputs and the end of a block; all blocks that feed it have been visited."""
         inputs = {
             stream.input: self.streams[stream.source, stream.output]
-            for stream in self.graph.streams_into(node)
+            for stream in self.graph.list_streams_into(node)
             if stream.input != "skip"
         }
         outputs = node.primitive.estimate(self, node, inputs)
@@ -102,20 +102,20 @@ class Walk:
         restarts = self.tiles.restart_cycles(node, self.streams) if self.tiles else 0.0
         # ``estimate`` of the node type may have set ``work`` already
         self.work[node.name] = max(largest, self.work.get(node.name, 0.0)) + restarts
-        self.starts[node.name], last_input = self._inputs_of(node)
+        self.starts[node.name], last_input = self._find_inputs(node)
         last_tokens = node.primitive.tokens_after_input(node, outputs)
         self.ends[node.name] = max(
             self.starts[node.name] + self.work[node.name], last_input + 1 + last_tokens
         )
 
-    def _inputs_of(self, node: Node) -> tuple[float, float]:
+    def _find_inputs(self, node: Node) -> tuple[float, float]:
         """Return the start of a block and the cycle of its last input, through memories of tiles."""
         starts, ends = [0.0], [0.0]
-        for stream in self.graph.streams_into(node):
+        for stream in self.graph.list_streams_into(node):
             if stream.input == "skip":
                 continue
             start, end = self.starts[stream.source], self.ends[stream.source]
-            if self.tiles and self.tiles.holds(stream):
+            if self.tiles and self.tiles.holds_back_stream(stream):
                 memory = self.tiles.memory(stream, self.streams[stream.source, stream.output])
                 start += memory.first_arrival
                 # the last token leaves a cycle after its arrival, and after the last of all loads
@@ -154,11 +154,11 @@ class Walk:
         spread = {dimension: crd.spread[writers[dimension]["index"]] for dimension in dimensions}
         return LevelStatistics(len(spread[dimensions[-1]]), crd.count, crd.filled, spread)
 
-    def joined_streams(self, node: Node) -> list[ExpectedStream]:
+    def list_joined_streams(self, node: Node) -> list[ExpectedStream]:
         """Return the distinct coordinate streams that a joiner compares."""
         crds = {
             (stream.source, stream.output)
-            for stream in self.graph.streams_into(node)
+            for stream in self.graph.list_streams_into(node)
             if stream.input.startswith("crd")
         }
         # sorted, since the order of a set differs between runs and rounding depends on it
@@ -173,7 +173,7 @@ class Walk:
         raise InestimableError(f"{node} makes a stream that cannot be estimated")
 
 
-def cost_line(graph: Graph, expected: Estimate) -> str:
+def describe_cost(graph: Graph, expected: Estimate) -> str:
     """Describe the expected total, and the block with the most work."""
     return (
         f"Expected: {expected.tokens:,.0f} tokens, about {expected.cycles:,.0f} cycles, most of them of "
@@ -181,7 +181,7 @@ def cost_line(graph: Graph, expected: Estimate) -> str:
     )
 
 
-def cost_table(graph: Graph, expected: Estimate) -> Table:
+def build_cost_table(graph: Graph, expected: Estimate) -> Table:
     """Return a table of the expected tokens of each stream.
 
     Args:

@@ -71,7 +71,7 @@ ROOT = ExpectedStream(1.0, {})
 ExpectedStreams: TypeAlias = Mapping[str, ExpectedStream]  # by port
 
 
-def ratio(numbers: Values, others: Values) -> Values:
+def divide_or_zero(numbers: Values, others: Values) -> Values:
     """Return the quotients by element; 0 where the divisor is not positive."""
     return np.divide(numbers, others, out=np.zeros_like(numbers, dtype=np.float64), where=others > 0)
 
@@ -103,7 +103,7 @@ def intersect_streams(streams: Sequence[ExpectedStream], variable: str) -> Expec
     count = float(product.sum())
     spread: dict[str, Values] = {}
     for name, points in prefix.spread.items():
-        common = points * np.prod([ratio(stream.spread[name], points) for stream in streams], axis=0)
+        common = points * np.prod([divide_or_zero(stream.spread[name], points) for stream in streams], axis=0)
         even = fibers * math.prod(stream.count / fibers for stream in streams)
         # correct the count by how much the streams agree in this outer loop, relative to even distributions
         count *= float(common.sum()) / even if even else 0.0
@@ -134,7 +134,8 @@ def unite_streams(streams: Sequence[ExpectedStream], variable: str) -> ExpectedS
         * (
             1
             - np.prod(
-                [1 - np.minimum(1, ratio(stream.spread[name], points * size)) for stream in streams], axis=0
+                [1 - np.minimum(1, divide_or_zero(stream.spread[name], points * size)) for stream in streams],
+                axis=0,
             )
         )
         for name, points in prefix.spread.items()
@@ -176,8 +177,8 @@ def thin_stream(
     """
     filled, fiber_spread = stream.filled, dict(stream.filled_spread)
     for name, fibers in stream.filled_spread.items():
-        mean = ratio(stream.spread[name], fibers)
-        share = np.minimum(1, ratio(spread[name], stream.spread[name]))
+        mean = divide_or_zero(stream.spread[name], fibers)
+        share = np.minimum(1, divide_or_zero(spread[name], stream.spread[name]))
         fiber_spread[name] = fibers * (1 - (1 - share) ** mean)
         filled = min(filled, float(fiber_spread[name].sum()))
     # the outermost loop has no loops around it, hence no distribution of fibers: use the mean fiber
@@ -221,7 +222,7 @@ def bucket_counts(counts: Values) -> tuple[Values, Values]:
     edges = np.geomspace(positive[0], positive[-1] * (1 + 1e-9), BUCKETS) if len(positive) else np.zeros(0)
     groups = np.searchsorted(edges, positive, side="right")
     sizes = np.bincount(groups, minlength=1).astype(np.float64)
-    return ratio(np.bincount(groups, weights=positive, minlength=1).astype(np.float64), sizes), sizes
+    return divide_or_zero(np.bincount(groups, weights=positive, minlength=1).astype(np.float64), sizes), sizes
 
 
 def references_at(references: ExpectedStream, points: ExpectedStream) -> ExpectedStream:
@@ -232,7 +233,7 @@ def references_at(references: ExpectedStream, points: ExpectedStream) -> Expecte
     return _add_references(points, count, scale_counts(points.spread, count))
 
 
-def references_in_union(references: ExpectedStream, points: ExpectedStream) -> ExpectedStream:
+def find_union_references(references: ExpectedStream, points: ExpectedStream) -> ExpectedStream:
     """Return the references of an operand of a unioner; N where only other operands have the coordinate."""
     return _add_references(points, min(references.count, points.count), references.spread)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, ratio, scale_counts
+from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, divide_or_zero, scale_counts
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.graphs.primitives.primitive import CostWalk
 
@@ -33,11 +33,11 @@ def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> Expec
         walk, node, references: the arguments of ``scan_all``.
     """
     tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
-    level, parent = tensor.level(dimension), tensor.parent_level(dimension)
+    level, parent = tensor.level(dimension), tensor.find_parent_level(dimension)
     mean = level.elements / parent.elements if parent and parent.elements else level.elements
     fill, spread = 1.0, {}
     for name, counts in references.spread.items():
-        relative_fill = _relative_fill(walk, node, name, counts)
+        relative_fill = _compute_relative_fill(walk, node, name, counts)
         spread[name] = counts * relative_fill
         fill *= float(spread[name].sum() / counts.sum()) if counts.sum() else 0.0
     count = references.count * mean * fill
@@ -49,18 +49,18 @@ def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> Expec
     return ExpectedStream(count, spread, references, filled, scale_counts(nonempty, filled))
 
 
-def _relative_fill(walk: CostWalk, node: Node, name: str, counts: np.ndarray) -> np.ndarray:
+def _compute_relative_fill(walk: CostWalk, node: Node, name: str, counts: np.ndarray) -> np.ndarray:
     """Return the fill of fibers at each coordinate of an enclosing loop, relative to the mean."""
     tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
-    level, parent = tensor.level(dimension), tensor.parent_level(dimension)
-    other = _dimension_of(walk, node, name)
+    level, parent = tensor.level(dimension), tensor.find_parent_level(dimension)
+    other = _find_dimension(walk, node, name)
     if parent is None or other is None or other not in parent.spread or not level.elements:
         return np.ones_like(counts)
     mean = level.elements / parent.elements
-    return ratio(level.spread[other], parent.spread[other]) / mean
+    return divide_or_zero(level.spread[other], parent.spread[other]) / mean
 
 
-def _dimension_of(walk: CostWalk, node: Node, variable: str) -> int | None:
+def _find_dimension(walk: CostWalk, node: Node, variable: str) -> int | None:
     """Return the dimension with this index variable among the outer levels of a scanner's tensor, or None."""
     output = walk.graph.stream_into(node, "ref")
     while output is not None:

@@ -45,7 +45,7 @@ class TensorStatistics:
         """Return the level that stores a dimension."""
         return self.levels[self.format.level_of(dimension)]
 
-    def parent_level(self, dimension: int) -> LevelStatistics | None:
+    def find_parent_level(self, dimension: int) -> LevelStatistics | None:
         """Return the level above that of a dimension; None for the outermost level."""
         level = self.format.level_of(dimension)
         return self.levels[level - 1] if level else None

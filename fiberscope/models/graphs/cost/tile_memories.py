@@ -10,8 +10,8 @@ from fiberscope.models.graphs.loops import Nest
 from fiberscope.models.graphs.netlist import Node, Stream
 from fiberscope.models.graphs.settings import TileParameters
 from fiberscope.models.graphs.storage import StoredTensor
-from fiberscope.models.graphs.tile_costs import memory_costs, reads_by_memory
-from fiberscope.models.graphs.tiles import TileLoops, checked_sizes, memory_name
+from fiberscope.models.graphs.tile_costs import count_reads_by_memory, price_memory
+from fiberscope.models.graphs.tiles import TileLoops, check_tile_sizes, format_memory_name
 from fiberscope.results.costs.cost import Cost, sum_intervals
 from fiberscope.results.report.cost_lines import format_cost_interval
 from fiberscope.results.report.table import Table
@@ -52,7 +52,7 @@ class TileEstimate:
         self.loops, self.parameters, self.tensors = loops, parameters, tensors
         self.memories: dict[tuple[str, str], ExpectedMemory] = {}
 
-    def holds(self, stream: Stream) -> bool:
+    def holds_back_stream(self, stream: Stream) -> bool:
         """Return whether a memory of tiles holds back the tokens of a stream."""
         return self.parameters.capacity > 0 and self.loops.enters_tile(stream)
 
@@ -75,20 +75,22 @@ class TileEstimate:
 
     def _estimate(self, stream: Stream, references: ExpectedStream) -> ExpectedMemory:
         """Return the estimate of a memory, in which every tile has the mean size of the tensor's tiles."""
-        tensor, parameters = self.loops.graph.tensor_at(stream), self.parameters
-        sizes = checked_sizes(self.loops, tensor, self.tensors[tensor], parameters)
+        tensor, parameters = self.loops.graph.find_tensor_at(stream), self.parameters
+        sizes = check_tile_sizes(self.loops, tensor, self.tensors[tensor], parameters)
         tile_bytes = float(sizes.mean()) if len(sizes) else 0.0
         nest = self.loops.nests[stream.source, stream.output]
-        loads = self._loads(nest, tensor, references, tile_bytes)
+        loads = self._estimate_loads(nest, tensor, references, tile_bytes)
         transfer = tile_bytes / parameters.bandwidth if parameters.bandwidth else 0.0
         # up to ``ahead`` loads overlap; transfers share the bandwidth, so a load takes at least its transfer
         each = max(transfer, (parameters.latency + transfer) / parameters.ahead)
         first = parameters.latency + transfer
         return ExpectedMemory(
-            memory_name(tensor, stream), tensor, loads, loads * tile_bytes, first, loads * each
+            format_memory_name(tensor, stream), tensor, loads, loads * tile_bytes, first, loads * each
         )
 
-    def _loads(self, nest: Nest, tensor: str, references: ExpectedStream, tile_bytes: float) -> float:
+    def _estimate_loads(
+        self, nest: Nest, tensor: str, references: ExpectedStream, tile_bytes: float
+    ) -> float:
         """Return the expected number of loads.
 
         A tile is used again in the next iteration of each loop that does not index its tensor. It is still in
@@ -99,11 +101,11 @@ class TileEstimate:
         for depth in range(len(nest)):
             names = [name for place, name in enumerate(nest) if place < depth or name in indices]
             if names == list(nest[: len(names)]):  # each point of the loop around is a tile
-                tiles = _ancestor(references, len(nest) - len(names)).count
+                tiles = _find_ancestor(references, len(nest) - len(names)).count
             else:
                 tiles = min(count_distinct(references, names), references.count)
             # ``tiles`` counts the tiles of all iterations of the outer loops; the tiles of one must fit
-            iterations = _ancestor(references, len(nest) - depth).count
+            iterations = _find_ancestor(references, len(nest) - depth).count
             if tiles * tile_bytes <= self.parameters.capacity * iterations:
                 return tiles
         return references.count
@@ -115,15 +117,15 @@ class TileEstimate:
             node: any block.
             streams: expected streams, by node and output.
         """
-        inner = None if node.primitive.writes else self.loops.inner_output(node)
+        inner = None if node.primitive.writes else self.loops.find_inner_output(node)
         if inner is None or not self.parameters.restart:
             return 0.0
         output, nest = inner
-        tiles = _ancestor(streams[node.name, output], len(nest) - self.loops.depth_of(nest))
+        tiles = _find_ancestor(streams[node.name, output], len(nest) - self.loops.count_tile_loops(nest))
         return self.parameters.restart * tiles.count
 
 
-def _ancestor(stream: ExpectedStream, loops: int) -> ExpectedStream:
+def _find_ancestor(stream: ExpectedStream, loops: int) -> ExpectedStream:
     """Return the points of the stream that many loops further out; a single point outside of all loops."""
     for _loop in range(loops):
         if stream.parent is None:
@@ -132,7 +134,7 @@ def _ancestor(stream: ExpectedStream, loops: int) -> ExpectedStream:
     return stream
 
 
-def memories_table(
+def build_memories_table(
     tiles: TileEstimate, streams: Mapping[tuple[str, str], ExpectedStream], seconds: float
 ) -> Table:
     """Return a table of the memories: loads, accesses, energy and area, each cost with its interval.
@@ -148,31 +150,31 @@ def memories_table(
         "Memories of tiles (SRAM by CACTI 7 for 45 nm; basis: law)",
         ("memory", "loads", "bytes loaded", "word reads", "accesses, nJ", "leakage, nJ", "area, um2"),
     )
-    for row in _rows(tiles, streams, seconds):
+    for row in _iterate_rows(tiles, streams, seconds):
         table.add(*row)
     return table
 
 
-def _interval_text(cost: Cost, digits: int) -> str:
+def _format_interval(cost: Cost, digits: int) -> str:
     return format_cost_interval(cost.lower, cost.upper, lambda value: f"{value:,.{digits}f}")
 
 
-def _rows(
+def _iterate_rows(
     tiles: TileEstimate, streams: Mapping[tuple[str, str], ExpectedStream], seconds: float
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of ``memories_table``, a row for each memory."""
+    """Yield the cells of ``build_memories_table``, a row for each memory."""
     memories = tiles.memories.values()
-    reads = reads_by_memory(
+    reads = count_reads_by_memory(
         tiles.loops, [memory.tensor for memory in memories], lambda node, output: streams[node, output].count
     )
     for memory, count in zip(memories, reads, strict=True):
-        costs = memory_costs(memory.name, tiles.parameters, count, memory.load_bytes, seconds)
+        costs = price_memory(memory.name, tiles.parameters, count, memory.load_bytes, seconds)
         *accesses, leakage = (item.cost for item in costs.energy)
         # costs are in pJ, the table in nJ
         energies = Cost(*sum_intervals(accesses), leakage.basis).times(1e-3), leakage.times(1e-3)
         yield (
             memory.name,
             *(f"{number:,.0f}" for number in (memory.loads, memory.load_bytes, count)),
-            *(_interval_text(energy, 1) for energy in energies),
-            *(_interval_text(item.cost, 0) for item in costs.area),
+            *(_format_interval(energy, 1) for energy in energies),
+            *(_format_interval(item.cost, 0) for item in costs.area),
         )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from fiberscope.base.errors import InputError
 from fiberscope.hw.streams.bits import PART, words_of
-from fiberscope.models.graphs.levels.compressed import CompressedLevel, segments_of_counts
-from fiberscope.models.graphs.levels.level import Level, WrittenFormat, positions_of
+from fiberscope.models.graphs.levels.compressed import CompressedLevel, build_segments
+from fiberscope.models.graphs.levels.level import Level, WrittenFormat, find_positions
 from fiberscope.models.graphs.levels.scans import ScannedFormat
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class BitLevel:
 
     def expand(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
         """Return all elements of some fibers, see ``Level``."""
-        return CompressedLevel(segments_of_counts(self.counts), self.coordinates).expand(parents)
+        return CompressedLevel(build_segments(self.counts), self.coordinates).expand(parents)
 
 
 class _BitVectors(WrittenFormat, ScannedFormat):
@@ -86,7 +86,7 @@ class _BitVectors(WrittenFormat, ScannedFormat):
                 f"{fibers:,} bit vectors of {size:,} coordinates, {fibers * width:,} words; at most "
                 f"{MOST_WORDS:,} are stored: take a compressed level"
             )
-        first, positions = positions_of(parents, column)
+        first, positions = find_positions(parents, column)
         words = np.zeros((fibers, width), np.uint64)
         bits = np.uint64(1) << (column[first] % PART).astype(np.uint64)
         # ``words[...] |= bits`` would keep only one of several bits of the same word
@@ -132,7 +132,7 @@ class _BitVectors(WrittenFormat, ScannedFormat):
         # the words of a fiber count as one entry, since a reference names a fiber
         return "words", block.per_fiber * sizes.value_bytes, 1  # type: ignore[attr-defined]
 
-    def stored_bytes(
+    def count_stored_bytes(
         self, level: Level, fibers: Integers, children: Integers, sizes: TileParameters
     ) -> Integers:
         """Return the bytes of the words."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fiberscope.models.graphs.levels.level import Level, WrittenFormat, positions_of
+from fiberscope.models.graphs.levels.level import Level, WrittenFormat, find_positions
 from fiberscope.models.graphs.levels.scans import ScannedFormat
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class _Compressed(WrittenFormat, ScannedFormat):
     def store(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
         import numpy as np
 
-        first, positions = positions_of(parents, column)
+        first, positions = find_positions(parents, column)
         # ``minlength`` also gives the empty fibers after the last entry a segment
         return CompressedLevel(
-            segments_of_counts(np.bincount(parents[first], minlength=fibers)), column[first]
+            build_segments(np.bincount(parents[first], minlength=fibers)), column[first]
         ), positions
 
     def scanner(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
@@ -82,10 +82,10 @@ class _Compressed(WrittenFormat, ScannedFormat):
         if context.registered:
             from fiberscope.hw.streams.registered_memory import RegisteredScanner
 
-            return RegisteredScanner(name, context.fibers_of(node))
+            return RegisteredScanner(name, context.read_fibers_of(node))
         skips = context.graph.stream_into(node, "skip") is not None
         kind = SkippingScanner if skips else CompressedScanner
-        return kind(name, context.fibers_of(node), context.quirks)
+        return kind(name, context.read_fibers_of(node), context.quirks)
 
     def read_writer(self, block: StreamBlock, segments: Integers, size: int) -> Level:
         import numpy as np
@@ -105,14 +105,14 @@ class _Compressed(WrittenFormat, ScannedFormat):
         """Return the reads of the two segments that delimit a fiber."""
         return "segments", sizes.coordinate_bytes, 2
 
-    def stored_bytes(
+    def count_stored_bytes(
         self, level: Level, fibers: Integers, children: Integers, sizes: TileParameters
     ) -> Integers:
         """Return the bytes of the segments, one more than fibers, and of the coordinates."""
         return (fibers + 1 + children) * sizes.coordinate_bytes
 
 
-def segments_of_counts(counts: Integers) -> Integers:
+def build_segments(counts: Integers) -> Integers:
     """Return the segments of fibers with these numbers of elements."""
     import numpy as np
 

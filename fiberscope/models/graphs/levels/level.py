@@ -96,7 +96,7 @@ class LevelFormat(ABC):
         """
         return {"lines": sizes.coordinate_bytes, "segments": sizes.coordinate_bytes}
 
-    def stored_bytes(
+    def count_stored_bytes(
         self, level: Level, fibers: Integers, children: Integers, sizes: TileParameters
     ) -> Integers | int:
         """Return the bytes of a level in each tile; 0 for a level that stores no coordinates.
@@ -124,7 +124,7 @@ class WrittenFormat(LevelFormat):
         """
 
 
-def positions_of(parents: Integers, column: Integers) -> tuple[Integers, Integers]:
+def find_positions(parents: Integers, column: Integers) -> tuple[Integers, Integers]:
     """Return the first entry at each position of a level, and the position of each entry.
 
     Entries with the same fiber and coordinate share a position; the entries are sorted.

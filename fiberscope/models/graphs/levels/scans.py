@@ -49,7 +49,7 @@ class ScannedFormat(LevelFormat):
         """
 
 
-def scanned_format(node: Node) -> ScannedFormat:
+def find_scanned_format(node: Node) -> ScannedFormat:
     """Return the format of the level that a node scans or writes."""
     form = node.level
     assert isinstance(form, ScannedFormat)

@@ -43,7 +43,7 @@ class _Accumulator(Primitive):
         return super().nest(node, inputs, faults) | {output: nest[:n] for n, output in outputs} | {"": nest}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
-        operand = tree.values_into(node)[0]
+        operand = tree.derive_values_into(node)[0]
         result_variables = accumulated_variables(node)
         summed = tuple(variable for variable in tree.nest_into(node, VAL) if variable not in result_variables)
         return Sum(summed, operand) if summed else operand
@@ -106,22 +106,22 @@ class _Pairs(_Accumulator):
         if edge.kind == VAL:
             return VAL
         tokens = re.split(r"[-_]", edge.target_comment)  # the variable may precede the tensor: in_j-C
-        return next(filter(None, (_port_of(node, token) for token in reversed(tokens))), "")
+        return next(filter(None, (_find_port(node, token) for token in reversed(tokens))), "")
 
     def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         if edge.kind == VAL:
             return VAL
-        index = finder.target_node(edge)["index"]
-        port = _port_of(node, edge.source_label) or _port_of(node, index)
+        index = finder.find_target_node(edge)["index"]
+        port = _find_port(node, edge.source_label) or _find_port(node, index)
         if not port:
             raise ValueError(f"{node} has no stream of {edge.source_label or index or 'no variable'}")
         return port
 
     def outgoing_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
-        return f"out-{_variable_at(node, stream.output)}" if stream.kind == CRD else ""
+        return f"out-{_find_variable(node, stream.output)}" if stream.kind == CRD else ""
 
     def incoming_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
-        return _variable_at(node, stream.input) if stream.kind == CRD else ""
+        return _find_variable(node, stream.input) if stream.kind == CRD else ""
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
@@ -146,7 +146,7 @@ class _VectorReducer(Primitive):
         return {"": (*nest[:-2], *nest[-1:])}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
-        return Sum(tree.nest_into(node, VAL)[-2:-1], tree.values_into(node)[0])
+        return Sum(tree.nest_into(node, VAL)[-2:-1], tree.derive_values_into(node)[0])
 
 
 def _collects_all(node: Node) -> bool:
@@ -158,13 +158,13 @@ def _collects_all(node: Node) -> bool:
     return int(node["order"]) == len(accumulated_variables(node))
 
 
-def _port_of(node: Node, variable: str) -> str:
+def _find_port(node: Node, variable: str) -> str:
     """Return the port of an index variable; empty for a variable that is summed over."""
     ports = {node["in0"]: "crd_inner", node["in1"]: "crd_outer"}
     return ports.get(variable, "") if variable else ""
 
 
-def _variable_at(node: Node, port: str) -> str:
+def _find_variable(node: Node, port: str) -> str:
     return node["in1" if port == "crd_outer" else "in0"]
 
 

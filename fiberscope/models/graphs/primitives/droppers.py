@@ -32,11 +32,11 @@ class _Nested(Primitive):
     """Block with an outer stream and a nested inner stream; files name both by index variable."""
 
     def input_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        return _port_of(node, edge.kind, edge.target_comment, edge.target_label)
+        return _find_port(node, edge.kind, edge.target_comment, edge.target_label)
 
     def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        index = edge.source_label or finder.target_node(edge)["index"]
-        return _port_of(node, edge.kind, edge.source_comment, index)
+        index = edge.source_label or finder.find_target_node(edge)["index"]
+        return _find_port(node, edge.kind, edge.source_comment, index)
 
     def outgoing_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         return "inner-val" if stream.kind == VAL else f"{stream.output}-{node[stream.output]}"
@@ -97,7 +97,7 @@ class _Dropper(_Coordinates):
         # equal depths: the inner stream has one value for each outer coordinate, see ``has_scalar_inner``
         if len(context.nest_into(node, "inner")) == len(context.nest_into(node, "outer")):
             return ValueDropper(name, context.quirks)
-        return CoordinateDropper(name, context.protocol_into(node, "inner"), context.quirks)
+        return CoordinateDropper(name, context.find_protocol_into(node, "inner"), context.quirks)
 
 
 class _Hold(_Coordinates):
@@ -133,7 +133,7 @@ class _StopDropper(Primitive):
         return {"out": ExpectedStream(inputs["in"].count, inputs["in"].spread)}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        return (context.protocol_into(node),)
+        return (context.find_protocol_into(node),)
 
 
 class _EmptyFiberDropper(Primitive):
@@ -143,7 +143,7 @@ class _EmptyFiberDropper(Primitive):
     forwarded_input = "in"
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        return (context.protocol_into(node),)
+        return (context.find_protocol_into(node),)
 
 
 class _PointToFiber(Primitive):
@@ -152,7 +152,7 @@ class _PointToFiber(Primitive):
     block_class = "points.PointToFiber"
 
 
-def _port_of(node: Node, kind: str, comment: str, variable: str) -> str:
+def _find_port(node: Node, kind: str, comment: str, variable: str) -> str:
     """Return the port of an edge by its index variable, else by the start of its comment.
 
     Raises:

@@ -24,12 +24,12 @@ class Joiner(Primitive):
     def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """Return the output of an edge; a reference output has the number of its operand."""
         if edge.kind == REF:
-            return f"ref[{finder.operand_of_edge(node, edge)}]"
+            return f"ref[{finder.find_operand_of_edge(node, edge)}]"
         return super().output_of_edge(finder, node, edge)
 
     def outgoing_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         """Return the tensor of a reference stream."""
-        return f"out-{graph.tensor_at(stream)}" if stream.kind == REF else ""
+        return f"out-{graph.find_tensor_at(stream)}" if stream.kind == REF else ""
 
 
 class _Intersection(Joiner):
@@ -46,12 +46,12 @@ class _Intersection(Joiner):
         )
 
         # skip outputs get no estimate: the walk ignores skip streams
-        coordinates = intersect_streams(walk.joined_streams(node), node["index"])
+        coordinates = intersect_streams(walk.list_joined_streams(node), node["index"])
         # the block pops every coordinate that any operand has, so its work is that of a union
-        walk.work[node.name] = unite_streams(walk.joined_streams(node), node["index"]).tokens
+        walk.work[node.name] = unite_streams(walk.list_joined_streams(node), node["index"]).tokens
         return {
             CRD: coordinates,
-            **{name: references_at(inputs[name], coordinates) for name in _references(inputs)},
+            **{name: references_at(inputs[name], coordinates) for name in _list_references(inputs)},
         }
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
@@ -65,19 +65,19 @@ class _Union(Joiner):
     unites = True
 
     def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
-        from fiberscope.models.graphs.cost.expected_streams import references_in_union, unite_streams
+        from fiberscope.models.graphs.cost.expected_streams import find_union_references, unite_streams
 
-        coordinates = unite_streams(walk.joined_streams(node), node["index"])
+        coordinates = unite_streams(walk.list_joined_streams(node), node["index"])
         return {
             CRD: coordinates,
-            **{name: references_in_union(inputs[name], coordinates) for name in _references(inputs)},
+            **{name: find_union_references(inputs[name], coordinates) for name in _list_references(inputs)},
         }
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (context.graph.arity(node),)
 
 
-def _references(inputs: ExpectedStreams) -> list[str]:
+def _list_references(inputs: ExpectedStreams) -> list[str]:
     return [name for name in inputs if name.startswith(REF)]
 
 

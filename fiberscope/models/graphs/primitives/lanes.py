@@ -32,7 +32,7 @@ class _Scatter(_Lanes):
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.parallel import Scatter
 
-        carries = context.protocol_into(node)
+        carries = context.find_protocol_into(node)
         return Scatter(name, int(node["ways"]), carries=carries, quirks=context.quirks)
 
     # the block has the same port names for every kind of stream that it carries
@@ -67,7 +67,7 @@ class _Gather(_Lanes):
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         # number of loops within an element: 0 if the ways send a token for each coordinate of the merger
         depth = len(context.nest_into(node, self.forwarded_input)) - len(context.nest_into(node, REF))
-        return (int(node["ways"]), depth, context.protocol_into(node))
+        return (int(node["ways"]), depth, context.find_protocol_into(node))
 
 
 class _Split(Primitive):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from fiberscope.base.errors import InputError
 from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.models.graphs.levels import BY_NAME
-from fiberscope.models.graphs.levels.scans import scanned_format
+from fiberscope.models.graphs.levels.scans import find_scanned_format
 from fiberscope.models.graphs.primitives.primitive import (
     BV,
     CRD,
@@ -72,14 +72,14 @@ class _Scanner(Primitive):
     def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import ROOT
 
-        coordinates, references = scanned_format(node).estimate(walk, node, inputs.get(REF, ROOT))
+        coordinates, references = find_scanned_format(node).estimate(walk, node, inputs.get(REF, ROOT))
         return {CRD: coordinates, REF: references}
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         if context.registered and (node.level.is_bit_vector or context.graph.stream_into(node, "skip")):
             feature = "of a bit vector" if node.level.is_bit_vector else "that skips"
             raise InputError(f"{node}: no scanner {feature} has memory=registered; use combinational")
-        return scanned_format(node).scanner(name, node, context)
+        return find_scanned_format(node).scanner(name, node, context)
 
     def missing_twin(self, node: Node) -> str:
         skips = "there is no RTL of a scanner with skips; remove skip from its intersection"
@@ -128,7 +128,7 @@ class _Writer(Primitive):
 
         if node.writes_values:
             return ValuesWriter(name, quirks=context.quirks)
-        return scanned_format(node).writer(name, context.quirks)
+        return find_scanned_format(node).writer(name, context.quirks)
 
     def missing_twin(self, node: Node) -> str:
         return NO_WORDS

@@ -51,13 +51,13 @@ class Port:
     optional: bool = False
 
 
-def bare_port(port: str) -> str:
+def strip_port_number(port: str) -> str:
     """Return the name of a port without its number: ``ref[]`` for ``ref[1]``."""
     return f"{port.partition('[')[0]}[]" if port.endswith("]") else port
 
 
 def _find_port(ports: tuple[Port, ...], name: str) -> Port | None:
-    return next((port for port in ports if port.name == bare_port(name)), None)
+    return next((port for port in ports if port.name == strip_port_number(name)), None)
 
 
 class BlockContext(Protocol):
@@ -86,16 +86,16 @@ class BlockContext(Protocol):
     def level_of(self, node: Node, kind: type[AnyLevel]) -> AnyLevel:
         """Return the level that a node scans."""
 
-    def fibers_of(self, node: Node) -> Fibers:
+    def read_fibers_of(self, node: Node) -> Fibers:
         """Return the level that a node scans, in the form that a block reads."""
 
-    def fibers_at(self, tensor: str, mode: str) -> Fibers:
+    def read_fibers_at(self, tensor: str, mode: str) -> Fibers:
         """Return a compressed level of a tensor, in the form that a block reads."""
 
     def nest_into(self, node: Node, port: str) -> Nest:
         """Return the loop nest of the stream into a block."""
 
-    def protocol_into(self, node: Node, port: str = "") -> StreamProtocol:
+    def find_protocol_into(self, node: Node, port: str = "") -> StreamProtocol:
         """Return the protocol of the stream into a port of a block."""
 
 
@@ -111,7 +111,7 @@ class CostWalk(Protocol):
     bits: dict[str, ExpectedStream]
     work: dict[str, float]
 
-    def joined_streams(self, node: Node) -> list[ExpectedStream]:
+    def list_joined_streams(self, node: Node) -> list[ExpectedStream]:
         """Return the distinct coordinate streams that a joiner compares."""
 
     def refuse(self, node: Node) -> NoReturn:
@@ -124,7 +124,7 @@ class ValueTree(Protocol):
     def value(self, stream: Stream) -> Expression:
         """Return the expression of a value stream."""
 
-    def values_into(self, node: Node) -> list[Expression]:
+    def derive_values_into(self, node: Node) -> list[Expression]:
         """Return the expressions of the value streams into a block."""
 
     def nest_into(self, node: Node, input: str) -> Nest:
@@ -140,13 +140,13 @@ class ValueTree(Protocol):
 class EdgePorts(Protocol):
     """Interface of the port finder to a node type, see ``fiberscope.models.graphs.ports``."""
 
-    def target_node(self, edge: Edge) -> Node:
+    def find_target_node(self, edge: Edge) -> Node:
         """Return the target node of an edge."""
 
-    def operand_of_edge(self, joiner: Node, edge: Edge) -> int:
+    def find_operand_of_edge(self, joiner: Node, edge: Edge) -> int:
         """Return the number of the operand whose references an edge carries out of a joiner."""
 
-    def single_port(
+    def find_single_port(
         self, node: Node, names: Sequence[str], kind: str, direction: str, other: str = ""
     ) -> str:
         """Return the port of a node that fits an edge of this kind; ``other`` is an alternative name."""
@@ -280,7 +280,7 @@ class Primitive:
         """
         names = [port.name for port in self.inputs]
         # an input ``ref`` may also accept coordinates or words, so it is the alternative
-        return names[0] if len(names) == 1 else finder.single_port(node, names, edge.kind, "input", REF)
+        return names[0] if len(names) == 1 else finder.find_single_port(node, names, edge.kind, "input", REF)
 
     def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """Return the output port of an edge of a file.
@@ -288,7 +288,7 @@ class Primitive:
         Raises:
             ValueError: the port is ambiguous.
         """
-        return finder.single_port(node, [port.name for port in self.outputs], edge.kind, "output")
+        return finder.find_single_port(node, [port.name for port in self.outputs], edge.kind, "output")
 
     def outgoing_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         """Return the comment of an outgoing edge in public files; empty without one."""
@@ -318,7 +318,7 @@ class Primitive:
         """
         if self.forwarded_input:
             return tree.value(tree.stream_into(node, self.forwarded_input))
-        operands = tree.values_into(node)
+        operands = tree.derive_values_into(node)
         raise Unreadable(f"{node} has no function of {len(operands)} operands")
 
     def reference_input(self, node: Node, output: str) -> str:

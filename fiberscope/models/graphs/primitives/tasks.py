@@ -103,7 +103,8 @@ class _SkipAhead(Primitive):
         from fiberscope.hw.streams.skip_intersector import SkipAhead
 
         return SkipAhead(
-            name, *(context.fibers_at(node[f"tensor{operand}"], node[f"mode{operand}"]) for operand in (0, 1))
+            name,
+            *(context.read_fibers_at(node[f"tensor{operand}"], node[f"mode{operand}"]) for operand in (0, 1)),
         )
 
 
@@ -145,9 +146,11 @@ class _Seek(_Lookup):
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.seek import Seek
 
-        fibers = context.fibers_at(node["tensor"], node["mode"])
+        fibers = context.read_fibers_at(node["tensor"], node["mode"])
         numbers = range(context.graph.arity(node))
-        return Seek(name, fibers, [context.protocol_into(node, f"carried[{number}]") for number in numbers])
+        return Seek(
+            name, fibers, [context.find_protocol_into(node, f"carried[{number}]") for number in numbers]
+        )
 
     def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         from fiberscope.hw.streams.seek import Seek
@@ -185,7 +188,7 @@ class _FiberPairs(_SkipAhead):
         from fiberscope.hw.streams.fiber_pairs import FiberPairs
 
         levels = (
-            context.fibers_at(node[f"tensor{operand}"], node[f"{attribute}{operand}"])
+            context.read_fibers_at(node[f"tensor{operand}"], node[f"{attribute}{operand}"])
             for operand in (0, 1)
             for attribute in ("mode", "below")
         )
@@ -213,7 +216,7 @@ class _LaneSeek(_SkipAhead):
         from fiberscope.hw.streams.lane_seek import LaneSeek
 
         first, second = (
-            context.fibers_at(node[f"tensor{operand}"], node[f"mode{operand}"]) for operand in (0, 1)
+            context.read_fibers_at(node[f"tensor{operand}"], node[f"mode{operand}"]) for operand in (0, 1)
         )
         factor, divisor, size = (int(number) for number in node["terms"].split())
         return LaneSeek(name, first, second, factor, divisor, size, int(node["constant"]))

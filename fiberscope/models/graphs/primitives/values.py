@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.faults import Unreadable
-from fiberscope.models.graphs.nests import check_nesting, drops_empty
+from fiberscope.models.graphs.nests import check_nesting, drops_empty_fibers
 from fiberscope.models.graphs.primitives.primitive import CRD, REF, VAL, Port, Primitive
 from fiberscope.workloads.expressions.expression import Access, Call, Number, Sum
 
@@ -53,7 +53,7 @@ class _Alu(Primitive):
         return self.constant_operands
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
-        operands = tree.values_into(node)
+        operands = tree.derive_values_into(node)
         constant = node["in2"] or node["const0"]
         if node["scalar"] and len(operands) == 1:
             operands = [*operands, Access.plain(node["scalar"], ())]
@@ -98,7 +98,7 @@ class _Alu(Primitive):
 
 def _may_lack_operand(node: Node, context: BlockContext) -> bool:
     """Return whether an array with references from a union brings values to a block."""
-    arrays = (context.graph.nodes[stream.source] for stream in context.graph.streams_into(node))
+    arrays = (context.graph.nodes[stream.source] for stream in context.graph.list_streams_into(node))
     # an array that a root feeds has no reference stream
     references = (context.graph.stream_into(array, REF) for array in arrays)
     return any(stream and context.graph.nodes[stream.source].type == "union" for stream in references)
@@ -124,8 +124,8 @@ class _Reducer(Primitive):
     """Reducer: adds up the values of each innermost fiber.
 
     The attribute ``empty`` says what an empty fiber gives: ``drop`` for nothing, ``mark`` for N, another text
-    for 0. Without ``empty``, the droppers of the graph decide (``drops_empty``). With coordinates of the
-    fibers, ``drop`` is a fault, and an empty fiber gives 0, or N with ``mark``.
+    for 0. Without ``empty``, the droppers of the graph decide (``drops_empty_fibers``). With coordinates of
+    the fibers, ``drop`` is a fault, and an empty fiber gives 0, or N with ``mark``.
     """
 
     latency_setting = "reduce"
@@ -143,7 +143,7 @@ class _Reducer(Primitive):
         return {"": values[:-1]}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
-        operand = tree.values_into(node)[0]
+        operand = tree.derive_values_into(node)[0]
         # the reducer ends the innermost loop of its values
         return Sum((tree.nest_into(node, VAL)[-1],), operand)
 
@@ -151,7 +151,7 @@ class _Reducer(Primitive):
         from fiberscope.models.graphs.cost.expected_streams import ROOT, outer_of_nonempty
 
         values = inputs[VAL]
-        if drops_empty(walk.graph, walk.nests, node):
+        if drops_empty_fibers(walk.graph, walk.nests, node):
             return {VAL: outer_of_nonempty(values)}
         # a kept empty fiber also gives a token, so each point of the enclosing loops has a sum
         return {VAL: values.parent.points if values.parent else ROOT}
@@ -162,7 +162,7 @@ class _Reducer(Primitive):
         if context.graph.stream_into(node, CRD) is not None:
             reducer: ScalarReduce = FiberReduce(name, context.quirks)
         else:
-            drops = drops_empty(context.graph, context.nests, node)
+            drops = drops_empty_fibers(context.graph, context.nests, node)
             reducer = ScalarReduce(name, drop_empty=drops, quirks=context.quirks)
         reducer.marks = node["empty"] == "mark"
         return reducer

@@ -83,7 +83,7 @@ class _Intersection(_BitVectorNode):
     def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import expansion_cycles, intersect_streams
 
-        sources = [stream.source for stream in walk.graph.streams_into(node) if stream.kind == BV]
+        sources = [stream.source for stream in walk.graph.list_streams_into(node) if stream.kind == BV]
         elements = intersect_streams([walk.bits[source] for source in sources], node["index"])
         walk.bits[node.name] = elements
         walk.work[node.name] = expansion_cycles(elements, inputs["bv[0]"], node["index"])

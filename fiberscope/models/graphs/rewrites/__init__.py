@@ -12,22 +12,22 @@ from collections.abc import Callable, Iterable, Mapping
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.netlist import Graph
-from fiberscope.models.graphs.rewrites.common import common_scanners
-from fiberscope.models.graphs.rewrites.droppers import dead_droppers
-from fiberscope.models.graphs.rewrites.joiners import nary_joiners
+from fiberscope.models.graphs.rewrites.common import merge_common_scanners
+from fiberscope.models.graphs.rewrites.droppers import remove_dead_droppers
+from fiberscope.models.graphs.rewrites.joiners import merge_joiners
 from fiberscope.models.graphs.rewrites.locate import locate
-from fiberscope.models.graphs.rewrites.scalars import scalar_broadcast
+from fiberscope.models.graphs.rewrites.scalars import fold_scalar_broadcasts
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["ALL", "REWRITES", "apply_rewrites", "parse_rewrites"]
 
 ALL = "all"
 REWRITES: Mapping[str, Callable[[Graph], Graph]] = {  # in the order of application
-    "common-scanners": common_scanners,
-    "nary-joiners": nary_joiners,
+    "common-scanners": merge_common_scanners,
+    "nary-joiners": merge_joiners,
     "locate": locate,
-    "scalar-broadcast": scalar_broadcast,
-    "dead-droppers": dead_droppers,
+    "scalar-broadcast": fold_scalar_broadcasts,
+    "dead-droppers": remove_dead_droppers,
 }
 
 

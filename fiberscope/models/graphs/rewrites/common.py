@@ -8,17 +8,17 @@ from fiberscope.models.graphs.nests import topological_order
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.edits import (
     copy_graph,
-    joiner_operands,
+    iterate_rewritable_joiners,
+    list_joiner_operands,
     redirect,
     remove_block,
     replace_operands,
-    rewritable_joiners,
 )
 
 _Key: TypeAlias = tuple[object, ...]
 
 
-def common_scanners(graph: Graph) -> Graph:
+def merge_common_scanners(graph: Graph) -> Graph:
     """Return a graph without duplicate scanners, repeaters, signal generators, joiners or arrays.
 
     A joiner with an operand twice keeps the operand once; a joiner with a single operand is removed. The
@@ -28,31 +28,31 @@ def common_scanners(graph: Graph) -> Graph:
     graph = copy_graph(graph)
     blocks: dict[_Key, Node] = {}
     for node in topological_order(graph):
-        if node in rewritable_joiners(graph):
+        if node in iterate_rewritable_joiners(graph):
             _remove_duplicates(graph, node)
         if node.name in graph.nodes and (node.primitive.belongs_to_loop or node.primitive.loads):
-            twin = blocks.setdefault(_key(graph, node), node)
+            twin = blocks.setdefault(_compute_key(graph, node), node)
             if twin is not node:
                 _merge(graph, node, twin)
     return graph
 
 
-def _key(graph: Graph, node: Node) -> _Key:
+def _compute_key(graph: Graph, node: Node) -> _Key:
     """Return the key of a block: its function and its inputs."""
-    inputs = sorted((stream.input, stream.source, stream.output) for stream in graph.streams_into(node))
+    inputs = sorted((stream.input, stream.source, stream.output) for stream in graph.list_streams_into(node))
     attributes = tuple(node[name] for name in sorted(node.primitive.attributes))
     return node.type, node.phase, attributes, tuple(inputs)
 
 
 def _merge(graph: Graph, node: Node, twin: Node) -> None:
-    outputs = {(stream.source, stream.output) for stream in graph.streams_from(node)}
+    outputs = {(stream.source, stream.output) for stream in graph.list_streams_from(node)}
     redirect(graph, {output: (twin.name, output[1]) for output in outputs})
     remove_block(graph, node.name)
 
 
 def _remove_duplicates(graph: Graph, joiner: Node) -> None:
     """Remove duplicate operands of a joiner."""
-    operands = joiner_operands(graph, joiner)
+    operands = list_joiner_operands(graph, joiner)
     distinct = list(dict.fromkeys(operands))
     if len(distinct) < len(operands):
         replace_operands(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fiberscope.models.graphs.nests import drops_empty, nests_of
+from fiberscope.models.graphs.nests import derive_nests, drops_empty_fibers
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.edits import (
     Output,
     copy_graph,
     has_consumer,
-    joiner_operands,
+    list_joiner_operands,
     redirect,
     reference_source,
     remove_block,
@@ -16,7 +16,7 @@ from fiberscope.models.graphs.rewrites.edits import (
 )
 
 
-def dead_droppers(graph: Graph) -> Graph:
+def remove_dead_droppers(graph: Graph) -> Graph:
     """Return a graph without coordinate droppers that drop nothing, or whose output ``outer`` is not read.
 
     A graph without such droppers is returned itself, not as a copy.
@@ -40,9 +40,9 @@ def dead_droppers(graph: Graph) -> Graph:
 
 def _record_dropped_sums(graph: Graph) -> None:
     """Record at each reducer whether it drops empty sums, before the droppers disappear."""
-    nests = nests_of(graph)
+    nests = derive_nests(graph)
     for node in graph.nodes.values():
-        if node.primitive.reduces and drops_empty(graph, nests, node):
+        if node.primitive.reduces and drops_empty_fibers(graph, nests, node):
             node.attributes["empty"] = "drop"
 
 
@@ -64,20 +64,20 @@ def _bypass(graph: Graph, node: Node) -> None:
 
 def _is_full(graph: Graph, output: Output) -> bool:
     """Return whether no fiber of a coordinate stream is empty."""
-    node = _scanning_block(graph, output)
+    node = _find_scanning_block(graph, output)
     if node.primitive.scans:
         return _scans_full_fibers(graph, node)
     if node.primitive.unites:
         # a fiber of a union is empty only if the fibers of all operands are
         return any(
-            _is_full(graph, operand.crd) for operand in joiner_operands(graph, node)
+            _is_full(graph, operand.crd) for operand in list_joiner_operands(graph, node)
         ) or _unites_all_operands(graph, node)
     inner_port = node.primitive.full_fiber_inputs.get(output[1])
     source = source_of(graph, node, inner_port) if inner_port else None
     return source is not None and _is_full(graph, source)
 
 
-def _scanning_block(graph: Graph, output: Output) -> Node:
+def _find_scanning_block(graph: Graph, output: Output) -> Node:
     """Return the block of an output; for a bit-vector expander, the scanner before the expander."""
     node = graph.nodes[output[0]]
     word_source = source_of(graph, node, "ref") if node.primitive.expands else None
@@ -86,11 +86,11 @@ def _scanning_block(graph: Graph, output: Output) -> Node:
 
 def _scans_full_fibers(graph: Graph, scanner: Node) -> bool:
     """Return whether no fiber that a scanner receives is empty or missing."""
-    origin = _origin(graph, scanner)
+    origin = _find_origin(graph, scanner)
     return origin is not None and not graph.nodes[origin[0]].primitive.unites
 
 
-def _origin(graph: Graph, scanner: Node) -> Output | None:
+def _find_origin(graph: Graph, scanner: Node) -> Output | None:
     """Return the source of the references of a scanner's fibers: a scanner, or a unioner of scanners.
 
     None if a fiber may be empty: in a written tensor, in the outermost level (of a tensor without entries),
@@ -104,7 +104,7 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
     if output is None:
         return None
     # references of another tensor say nothing about the fibers of this tensor
-    parent = _scanner_of(graph, output)
+    parent = _find_scanner(graph, output)
     if parent is None or parent["tensor"] != scanner["tensor"]:
         return None
     # a locator computes positions in a dense level, and has no format
@@ -117,9 +117,9 @@ def _passes_references(node: Node) -> bool:
     return node.primitive.repeats or node.primitive.intersects
 
 
-def _scanner_of(graph: Graph, output: Output) -> Node | None:
+def _find_scanner(graph: Graph, output: Output) -> Node | None:
     """Return the scanner or locator that produced these references."""
-    while (node := _scanning_block(graph, output)).primitive.unites:
+    while (node := _find_scanning_block(graph, output)).primitive.unites:
         source = source_of(graph, node, output[1])
         if source is None:
             return None
@@ -133,9 +133,9 @@ def _unites_all_operands(graph: Graph, union: Node) -> bool:
     Each coordinate of the unioner above exists in at least one operand, whose fiber is not empty.
     """
     origins = set()
-    for operand in joiner_operands(graph, union):
-        scanner = _scanning_block(graph, operand.crd)
-        origins.add(_origin(graph, scanner) if scanner.primitive.scans else None)
+    for operand in list_joiner_operands(graph, union):
+        scanner = _find_scanning_block(graph, operand.crd)
+        origins.add(_find_origin(graph, scanner) if scanner.primitive.scans else None)
     names = {origin[0] for origin in origins if origin is not None}
     if None in origins or len(names) != 1:
         return False

@@ -101,7 +101,7 @@ def remove_block(graph: Graph, name: str) -> None:
 
 def _disconnect_inputs(graph: Graph, node: Node) -> set[str]:
     """Remove the streams into a block, and return the names of their producers."""
-    producers = {stream.source for stream in graph.streams_into(node)}
+    producers = {stream.source for stream in graph.list_streams_into(node)}
     graph.streams = [stream for stream in graph.streams if stream.target != node.name]
     return producers
 
@@ -111,22 +111,22 @@ def _remove_unused(graph: Graph, names: set[str]) -> None:
     # sorted, so that the result does not depend on the order of a set
     for name in sorted(names):
         # the removal of an earlier block may have removed this one, too
-        if name in graph.nodes and not any(graph.streams_from(graph.nodes[name])):
+        if name in graph.nodes and not any(graph.list_streams_from(graph.nodes[name])):
             remove_block(graph, name)
 
 
-def rewritable_joiners(graph: Graph) -> Iterator[Node]:
+def iterate_rewritable_joiners(graph: Graph) -> Iterator[Node]:
     """Yield the joiners whose operands may change: all except those with skip streams."""
     for node in list(graph.nodes.values()):
-        skips = any(stream.output.startswith("skip") for stream in graph.streams_from(node))
+        skips = any(stream.output.startswith("skip") for stream in graph.list_streams_from(node))
         # the caller may remove blocks between two joiners
         if node.primitive.has_operand_pairs and node.name in graph.nodes and not skips:
             yield node
 
 
-def joiner_operands(graph: Graph, joiner: Node) -> list[JoinerOperand]:
+def list_joiner_operands(graph: Graph, joiner: Node) -> list[JoinerOperand]:
     """Return the operands of a joiner, in order; all of its inputs must be connected."""
-    sources = {stream.input: (stream.source, stream.output) for stream in graph.streams_into(joiner)}
+    sources = {stream.input: (stream.source, stream.output) for stream in graph.list_streams_into(joiner)}
     numbers = range(graph.arity(joiner))
     return [JoinerOperand(sources[f"crd[{number}]"], sources[f"ref[{number}]"]) for number in numbers]
 

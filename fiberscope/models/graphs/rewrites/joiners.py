@@ -9,17 +9,17 @@ from fiberscope.models.graphs.rewrites.edits import (
     JoinerOperand,
     connect_output,
     copy_graph,
-    joiner_operands,
+    iterate_rewritable_joiners,
+    list_joiner_operands,
     new_name,
     phase_attribute,
     redirect,
     remove_block,
     replace_operands,
-    rewritable_joiners,
 )
 
 
-def nary_joiners(graph: Graph) -> Graph:
+def merge_joiners(graph: Graph) -> Graph:
     """Return a graph without a joiner that feeds an equal joiner, and without joiners of equal operands.
 
     A unioner of unions, or an intersecter of intersections, passes the same coordinates and references if all
@@ -36,9 +36,9 @@ def nary_joiners(graph: Graph) -> Graph:
 def _merge_any(graph: Graph) -> bool:
     """Merge two joiners of the same coordinates; return whether there were two."""
     joiners: dict[tuple[object, ...], Node] = {}
-    for node in rewritable_joiners(graph):
+    for node in iterate_rewritable_joiners(graph):
         # the order of the operands and their references do not matter to the joined coordinates
-        crds = frozenset(operand.crd for operand in joiner_operands(graph, node))
+        crds = frozenset(operand.crd for operand in list_joiner_operands(graph, node))
         twin = joiners.setdefault((node.type, node.phase, node["index"], crds), node)
         if twin is not node:
             _merge(graph, node, twin)
@@ -48,7 +48,7 @@ def _merge_any(graph: Graph) -> bool:
 
 def _merge(graph: Graph, node: Node, twin: Node) -> None:
     """Give a joiner the operands of an equal joiner too, and remove the other one; ``twin`` remains."""
-    twin_operands, node_operands = joiner_operands(graph, twin), joiner_operands(graph, node)
+    twin_operands, node_operands = list_joiner_operands(graph, twin), list_joiner_operands(graph, node)
     union = list(dict.fromkeys([*twin_operands, *node_operands]))
     renumbering = {old: union.index(operand) for old, operand in enumerate(twin_operands)}
     replace_operands(graph, twin, union, renumbering)
@@ -62,15 +62,17 @@ def _merge(graph: Graph, node: Node, twin: Node) -> None:
 
 def _flatten_any(graph: Graph) -> bool:
     """Merge a joiner into the joiner that it feeds; return whether there was such a pair."""
-    for outer in rewritable_joiners(graph):
-        for inner in rewritable_joiners(graph):
-            if inner.type == outer.type and _feeds(inner, joiner_operands(graph, outer)):
+    for outer in iterate_rewritable_joiners(graph):
+        for inner in iterate_rewritable_joiners(graph):
+            if inner.type == outer.type and _feeds_with_own_references(
+                inner, list_joiner_operands(graph, outer)
+            ):
                 _flatten(graph, outer, inner)
                 return True
     return False
 
 
-def _feeds(inner: Node, operands: list[JoinerOperand]) -> bool:
+def _feeds_with_own_references(inner: Node, operands: list[JoinerOperand]) -> bool:
     """Return whether a joiner's coordinates enter another joiner, always with its own references."""
     refs = [operand.ref[0] for operand in operands if operand.crd == (inner.name, "crd")]
     return bool(refs) and set(refs) == {inner.name}
@@ -78,15 +80,15 @@ def _feeds(inner: Node, operands: list[JoinerOperand]) -> bool:
 
 def _flatten(graph: Graph, outer: Node, inner: Node) -> None:
     """Replace the output of the inner joiner by its operands."""
-    inner_operands = joiner_operands(graph, inner)
-    moves = list(_moves(joiner_operands(graph, outer), inner, inner_operands))
+    inner_operands = list_joiner_operands(graph, inner)
+    moves = list(_iterate_moves(list_joiner_operands(graph, outer), inner, inner_operands))
     # an operand of ``inner`` whose references nobody takes still determines the coordinates
     union = list(dict.fromkeys([*(operand for operand, _old in moves), *inner_operands]))
     renumbering = {old: union.index(operand) for operand, old in moves}
     replace_operands(graph, outer, union, renumbering)
 
 
-def _moves(
+def _iterate_moves(
     operands: list[JoinerOperand], inner: Node, inner_operands: list[JoinerOperand]
 ) -> Iterator[tuple[JoinerOperand, int]]:
     """Yield each operand of the outer joiner after the merge, and its number before."""
@@ -103,9 +105,9 @@ def chain_unions(graph: Graph) -> Graph:
     each reference (weiya711/sam, ``test_mat_elemadd3.py``).
     """
     graph = copy_graph(graph)
-    for node in list(rewritable_joiners(graph)):
+    for node in list(iterate_rewritable_joiners(graph)):
         if node.primitive.unites and graph.arity(node) > 2:
-            _chain(graph, node, joiner_operands(graph, node))
+            _chain(graph, node, list_joiner_operands(graph, node))
     return graph
 
 

@@ -8,13 +8,13 @@ from fiberscope.models.graphs.rewrites.edits import (
     Output,
     connect_output,
     copy_graph,
-    joiner_operands,
+    iterate_rewritable_joiners,
+    list_joiner_operands,
     new_name,
     phase_attribute,
     redirect,
     reference_source,
     replace_operands,
-    rewritable_joiners,
     source_of,
 )
 
@@ -29,20 +29,22 @@ def locate(graph: Graph) -> Graph:
     Source: SAM (ASPLOS 2023), Section 4.2 (iterate-locate) and Definition 4.1.
     """
     graph = copy_graph(graph)
-    for joiner in rewritable_joiners(graph):
-        while joiner.name in graph.nodes and (dense_operand := _dense_operand(graph, joiner)) is not None:
+    for joiner in iterate_rewritable_joiners(graph):
+        while (
+            joiner.name in graph.nodes and (dense_operand := _find_dense_operand(graph, joiner)) is not None
+        ):
             _locate(graph, joiner, dense_operand)
     return graph
 
 
-def _dense_operand(graph: Graph, joiner: Node) -> int | None:
+def _find_dense_operand(graph: Graph, joiner: Node) -> int | None:
     """Return the number of the last operand that is a dense level without missing fibers.
 
     None without such an operand, or if all operands have the same coordinates.
     """
     if not joiner.primitive.intersects:
         return None
-    operands = joiner_operands(graph, joiner)
+    operands = list_joiner_operands(graph, joiner)
     dense = [number for number, operand in enumerate(operands) if _is_dense(graph, operand)]
     has_several = len({operand.crd for operand in operands}) > 1
     return dense[-1] if dense and has_several else None
@@ -72,7 +74,7 @@ def _locate(graph: Graph, joiner: Node, number: int) -> None:
 
     The locator receives the coordinates also as references, since the reference of another operand may be N.
     """
-    operands = joiner_operands(graph, joiner)
+    operands = list_joiner_operands(graph, joiner)
     scanner = graph.nodes[operands[number].crd[0]]
     attributes = {name: scanner[name] for name in ("index", "tensor", "mode")} | phase_attribute(scanner)
     other_operands = [operand for operand in operands if operand != operands[number]]

@@ -16,7 +16,7 @@ from collections.abc import Collection
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.loops import Nest
-from fiberscope.models.graphs.nests import nests_of
+from fiberscope.models.graphs.nests import derive_nests
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.rewrites.edits import Output, copy_graph, new_name
 
@@ -43,12 +43,12 @@ def parallelize_loop(graph: Graph, variable: str, copies: int) -> Graph:
         raise InputError(f"parallelize {variable}:{copies}: there is no loop {variable}")
     graph = copy_graph(graph)
     for phase in sorted({node.phase for node in loops}) if copies > 1 else ():
-        _LoopRewrite(graph, variable, copies, phase).rewire()
+        _LoopRewrite(graph, variable, copies, phase).copy_loop()
     return graph
 
 
 class _LoopRewrite:
-    """Rewrite of the loop in one phase; ``rewire`` is called once, and changes the graph.
+    """Rewrite of the loop in one phase; ``copy_loop`` is called once, and changes the graph.
 
     Args:
         graph: a copy of the graph, which may change.
@@ -59,26 +59,28 @@ class _LoopRewrite:
 
     def __init__(self, graph: Graph, variable: str, copies: int, phase: int) -> None:
         self._graph, self._ways = graph, copies
-        self._nests = nests_of(graph)
+        self._nests = derive_nests(graph)
         self._added = {"index": variable, "ways": copies} | ({"phase": phase} if phase > 1 else {})
         nodes = [node for node in graph.nodes.values() if node.phase == phase]
         self._loop_nodes = [
             node for node in nodes if node.primitive.belongs_to_loop and node["index"] == variable
         ]
         # the nest of the loop itself: nests of blocks deeper inside are longer
-        self._loop = min((self._nests[node.name, _first_output(node)] for node in self._loop_nodes), key=len)
-        # the streams before the rewrite; ``rewire`` adds others, which it must not visit
+        self._loop = min(
+            (self._nests[node.name, _find_first_output(node)] for node in self._loop_nodes), key=len
+        )
+        # the streams before the rewrite; ``copy_loop`` adds others, which it must not visit
         self._streams = list(graph.streams)
         self._copies = {node.name: [node] for node in nodes if self._is_inside(node)}
         self._scattered: dict[Output, Node] = {}
         self._gathered: dict[Output, tuple[Node, str]] = {}
         # the merge orders results by the loop's coordinates: those that leave the copies, if there are any
         names = [node.name for node in self._loop_nodes]
-        self._coordinates = self._coordinates_of(names)
-        inner = self._coordinates_of(self._copies)
+        self._coordinates = self._find_coordinates_output(names)
+        inner = self._find_coordinates_output(self._copies)
         self._coordinates = self._coordinates if inner == NOWHERE else inner
 
-    def rewire(self) -> None:
+    def copy_loop(self) -> None:
         """Copy the blocks within the loop, and add scatters and gathers at its borders.
 
         Raises:
@@ -105,25 +107,29 @@ class _LoopRewrite:
         """Return whether a block is copied: the loop is around its inputs, and nothing keeps it outside."""
         if node in self._loop_nodes or node.primitive.needs_whole_result or self._drops_fibers(node):
             return False
-        depths = [self._depth((s.source, s.output)) for s in self._graph.streams_into(node)]
+        depths = [self._count_extra_depth((s.source, s.output)) for s in self._graph.list_streams_into(node)]
         return bool(depths) and all(depth >= 0 for depth in depths)
 
     def _drops_fibers(self, node: Node) -> bool:
         """Return whether a dropper passes empty fibers out of the loop, which only later blocks can drop."""
-        has_inner_consumer = any(stream.output == "inner" for stream in self._graph.streams_from(node))
-        return node.primitive.drops and has_inner_consumer and self._depth(self._source(node, "outer")) == 0
+        has_inner_consumer = any(stream.output == "inner" for stream in self._graph.list_streams_from(node))
+        return (
+            node.primitive.drops
+            and has_inner_consumer
+            and self._count_extra_depth(self._find_source(node, "outer")) == 0
+        )
 
-    def _source(self, node: Node, input: str) -> Output:
+    def _find_source(self, node: Node, input: str) -> Output:
         stream = self._graph.stream_into(node, input)
         return NOWHERE if stream is None else (stream.source, stream.output)
 
-    def _depth(self, output: Output) -> int:
+    def _count_extra_depth(self, output: Output) -> int:
         """Return how many loops a stream is deeper than this loop; -1 if the stream is outside."""
         nest: Nest = self._nests.get(output, ())
         return len(nest) - len(self._loop) if nest[: len(self._loop)] == self._loop else -1
 
     def _check_leaving(self, output: Output) -> None:
-        if self._depth(output) < 0 or self._coordinates == NOWHERE:
+        if self._count_extra_depth(output) < 0 or self._coordinates == NOWHERE:
             variable, node = self._loop[-1], self._graph.nodes[output[0]]
             raise InputError(
                 f"parallelize {variable}:{self._ways}: {node} brings together what different {variable} "
@@ -135,7 +141,7 @@ class _LoopRewrite:
         """Connect a stream to each copy of its target block."""
         sources = self._copies.get(stream.source)
         if sources is None:
-            scatter = self._scatter((stream.source, stream.output))
+            scatter = self._find_or_add_scatter((stream.source, stream.output))
             ends = [(scatter, f"out[{lane}]") for lane in range(self._ways)]
         else:
             ends = [(source, stream.output) for source in sources]
@@ -145,7 +151,7 @@ class _LoopRewrite:
         for (source, output), target in list(zip(ends, targets, strict=True))[1:]:
             self._graph.connect(source, output, target, stream.input)
 
-    def _scatter(self, output: Output) -> Node:
+    def _find_or_add_scatter(self, output: Output) -> Node:
         """Return the scatter of a stream, and add the scatter if missing."""
         if output not in self._scattered:
             node = self._graph.add("scatter", new_name(self._graph), **self._added)
@@ -171,12 +177,12 @@ class _LoopRewrite:
         """Connect an output of all copies, or of a scatter, to an array of inputs."""
         copies = self._copies.get(output[0])
         for lane in range(self._ways):
-            source = self._scatter(output) if copies is None else copies[lane]
+            source = self._find_or_add_scatter(output) if copies is None else copies[lane]
             self._graph.connect(
                 source, f"out[{lane}]" if copies is None else output[1], node, f"{array}[{lane}]"
             )
 
-    def _coordinates_of(self, names: Collection[str]) -> Output:
+    def _find_coordinates_output(self, names: Collection[str]) -> Output:
         """Return the output with the loop's coordinates among these blocks, or ``NOWHERE``."""
         loop_names = {node.name for node in self._loop_nodes}
         for stream in self._streams:
@@ -185,12 +191,17 @@ class _LoopRewrite:
             outside = stream.target not in loop_names and not (
                 stream.source in loop_names and stream.input == "ref"
             )
-            if stream.kind == "crd" and stream.source in names and outside and self._depth(output) == 0:
+            if (
+                stream.kind == "crd"
+                and stream.source in names
+                and outside
+                and self._count_extra_depth(output) == 0
+            ):
                 return output
         return NOWHERE
 
 
-def _first_output(node: Node) -> str:
+def _find_first_output(node: Node) -> str:
     """Return an output whose nest includes the loop."""
     port = node.primitive.outputs[0].name
     return port.replace("[]", "[0]")

@@ -6,7 +6,7 @@ from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.edits import copy_graph, remove_block, source_of
 
 
-def scalar_broadcast(graph: Graph) -> Graph:
+def fold_scalar_broadcasts(graph: Graph) -> Graph:
     """Return a graph in which a repeated scalar becomes a constant of its ALU.
 
     The repeaters of the scalar, their signals and its array are removed. A scalar on the left of a difference
@@ -22,20 +22,20 @@ def scalar_broadcast(graph: Graph) -> Graph:
 def _hold_scalar(graph: Graph, alu: Node) -> None:
     """Move a scalar operand of an ALU into the ALU's register, if there is one."""
     for number in alu.primitive.register_operands(alu):
-        array = _scalar(graph, alu, number)
+        array = _find_scalar(graph, alu, number)
         if array is not None:
             alu.attributes["scalar"] = array["tensor"]
             graph.streams = [
                 s for s in graph.streams if not (s.target == alu.name and s.input == f"val[{number}]")
             ]
-            for stream in graph.streams_into(alu):
+            for stream in graph.list_streams_into(alu):
                 stream.input = "val[0]"
-            if not any(graph.streams_from(array)):
+            if not any(graph.list_streams_from(array)):
                 remove_block(graph, array.name)
             return
 
 
-def _scalar(graph: Graph, alu: Node, number: int) -> Node | None:
+def _find_scalar(graph: Graph, alu: Node, number: int) -> Node | None:
     """Return the array of a scalar operand that only repeaters precede; else None."""
     output = source_of(graph, alu, f"val[{number}]")
     array = graph.nodes[output[0]] if output else None

@@ -60,13 +60,13 @@ class Dynamic:
     b_words: int
     output_words: int
 
-    def words_by_operand(self) -> dict[str, int]:
+    def count_words_by_operand(self) -> dict[str, int]:
         """Return the words by operand, of the output as ``O``, and in total."""
         total = self.a_words + self.b_words + self.output_words
         return {"A": self.a_words, "B": self.b_words, "O": self.output_words, "total": total}
 
 
-def drt(
+def grow_dynamic_tiles(
     a: SparseTensor, b: SparseTensor, capacity: int, microtile: int = MICROTILE, panel: int = PANEL
 ) -> Dynamic:
     """Grow tiles for A times B, with loops in the order i, k, j.
@@ -82,13 +82,13 @@ def drt(
     micro_a, micro_b = (_Microtiles(tile(matrix, (microtile, microtile))) for matrix in (a, b))
     patterns = (a.matrix().astype(np.bool_), b.matrix().astype(np.bool_))
     traffic, tasks = np.zeros(3, np.int64), []
-    for k, j, b_words in _groups_of_b(micro_b, capacity, panel):
-        groups = list(_groups(micro_a.words_of_rows(k), capacity))
+    for k, j, b_words in _iterate_b_groups(micro_b, capacity, panel):
+        groups = list(_iterate_groups(micro_a.count_row_words(k), capacity))
         inner_tasks = [Task(i, k, j, words, b_words) for i, words in groups if words]
         if inner_tasks and b_words:
             tasks.extend(inner_tasks)
             rows = np.array([task.i for task in inner_tasks]) * microtile
-            output_words = _partial_words(*_cut_patterns(patterns, k, j, microtile), rows)
+            output_words = _count_partial_words(*_cut_patterns(patterns, k, j, microtile), rows)
             traffic += (sum(task.a_words for task in inner_tasks), b_words, output_words)
     return Dynamic(microtile, panel, tasks, *map(int, traffic))
 
@@ -103,25 +103,25 @@ class _Microtiles:
         self.rows, self.words = rows[order], tiled.words[order]
         self.first = np.append(0, np.cumsum(np.bincount(columns, minlength=self.width)))
 
-    def words_of_rows(self, columns: Span) -> Integers:
+    def count_row_words(self, columns: Span) -> Integers:
         """Return the words of the microtiles of each row in a span of columns."""
         span = slice(*self.first[list(columns)])
         return np.bincount(self.rows[span], self.words[span], self.height).astype(np.int64)
 
 
-def _groups_of_b(micro: _Microtiles, capacity: int, panel: int) -> Iterator[tuple[Span, Span, int]]:
+def _iterate_b_groups(micro: _Microtiles, capacity: int, panel: int) -> Iterator[tuple[Span, Span, int]]:
     """Yield the spans of rows and columns, and the words, of B's groups, which are stationary."""
     j = 0
     while j < micro.width:
         end = min(j + panel, micro.width)
-        while end < micro.width and micro.words_of_rows((j, end + 1)).sum() <= capacity:
+        while end < micro.width and micro.count_row_words((j, end + 1)).sum() <= capacity:
             end += 1
-        for k, words in _groups(micro.words_of_rows((j, end)), capacity):
+        for k, words in _iterate_groups(micro.count_row_words((j, end)), capacity):
             yield k, (j, end), words
         j = end
 
 
-def _groups(words: Integers, capacity: int) -> Iterator[tuple[Span, int]]:
+def _iterate_groups(words: Integers, capacity: int) -> Iterator[tuple[Span, int]]:
     """Yield spans of as many rows as fit, at least one, and the words of each span."""
     sums = np.append(0, np.cumsum(words))
     start = 0
@@ -139,7 +139,7 @@ def _cut_patterns(
     return patterns[0][:, ks], patterns[1][ks, js]
 
 
-def _partial_words(a: CsrArray, b: CsrArray, rows: Integers) -> int:
+def _count_partial_words(a: CsrArray, b: CsrArray, rows: Integers) -> int:
     """Return the words of the partial outputs A B of spans of rows; only nonzeros count, not their values."""
     product = a @ b
     ends = np.minimum(rows, product.shape[0])

@@ -63,19 +63,19 @@ class Squares:
     @property
     def extents(self) -> dict[str, int]:
         """Return the extent of every index."""
-        return self.kernel.extents({name: tensor.shape for name, tensor in self.tensors.items()})
+        return self.kernel.determine_extents({name: tensor.shape for name, tensor in self.tensors.items()})
 
     def tile_sizes(self, side: int) -> list[Integers]:
         """Return the sizes of the nonempty tiles of each input in a buffer, in the metric's unit."""
-        shape = square(self.extents, side)
+        shape = limit_square(self.extents, side)
         tiles = [cut_one(self.kernel, name, self.tensors[name], shape) for name in self.kernel.inputs]
         return [statistics.buffered_sizes(self.metric) for statistics in tiles]
 
-    def square_of(self, sizes_by_input: Sequence[Integers], side: int) -> Square:
+    def measure_square(self, sizes_by_input: Sequence[Integers], side: int) -> Square:
         """Return the square tiles of a side, from the sizes that ``tile_sizes`` returned for it."""
         all_sizes = np.concatenate(sizes_by_input)
         overflowing = float(np.mean(all_sizes > self.capacity)) if len(all_sizes) else 0.0
-        return Square(square(self.extents, side), int(all_sizes.max(initial=0)), overflowing)
+        return Square(limit_square(self.extents, side), int(all_sizes.max(initial=0)), overflowing)
 
     def prescient(self, min_side: int, *, scan: bool = False) -> Square:
         """Return the largest squares without an overflow.
@@ -97,9 +97,9 @@ class Squares:
 
     def _search(self, min_side: int, accepts: _Accepts, scan: bool) -> Square:
         low, high = (-(-side // self.step) for side in (min_side, max(min_side, *self.extents.values())))
-        return self._scan(low, high, accepts) if scan else self._bisect(low, high, accepts)
+        return self._scan(low, high, accepts) if scan else self._bisect_side(low, high, accepts)
 
-    def _bisect(self, low: int, high: int, accepts: _Accepts) -> Square:
+    def _bisect_side(self, low: int, high: int, accepts: _Accepts) -> Square:
         """Return the squares of the largest side that a binary search accepts, else of the lowest side."""
         best = self._evaluate(low)
         while low < high:
@@ -118,7 +118,7 @@ class Squares:
         """
         for steps in range(high, low, -1):
             side = steps * self.step
-            if accepts(self.square_of(self._lower_bounds(side), side)):
+            if accepts(self.measure_square(self._lower_bounds(side), side)):
                 candidate = self._evaluate(steps)
                 if accepts(candidate):
                     return candidate
@@ -126,25 +126,25 @@ class Squares:
 
     def _evaluate(self, steps: int) -> Square:
         side = steps * self.step
-        return self.square_of(self.tile_sizes(side), side)
+        return self.measure_square(self.tile_sizes(side), side)
 
     def _lower_bounds(self, side: int) -> list[Integers]:
         """Return lower bounds of the size of each input's nonempty tiles, from their nonzeros."""
         bounds = []
         for name in self.kernel.inputs:
-            nonzeros = _occupancies(self.tensors[name], side)
+            nonzeros = _count_occupancies(self.tensors[name], side)
             ranks = len(self.kernel.indices[name])
             # a nonempty tile has at least one fiber in each rank below the root
             bounds.append(self.metric.buffered(nonzeros, np.full_like(nonzeros, ranks - 1), ranks))
         return bounds
 
 
-def square(extents: Mapping[str, int], side: int) -> dict[str, int]:
+def limit_square(extents: Mapping[str, int], side: int) -> dict[str, int]:
     """Return tiles of a side, at most the extents."""
     return {index: min(side, extent) for index, extent in extents.items()}
 
 
-def _occupancies(tensor: SparseTensor, side: int) -> Integers:
+def _count_occupancies(tensor: SparseTensor, side: int) -> Integers:
     """Return the occupancies of nonempty tiles, in no order."""
     tile_numbers = np.zeros(tensor.nonzeros, np.int64)
     for extent, column in zip(tensor.shape, tensor.coordinates, strict=True):
@@ -156,7 +156,7 @@ def _occupancies(tensor: SparseTensor, side: int) -> Integers:
     return counts[counts > 0]
 
 
-def swiftiles(squares: Squares, min_side: int) -> Square:
+def choose_swiftiles(squares: Squares, min_side: int) -> Square:
     """Return squares from one scaling of a sample; the share of overflowing tiles is not checked.
 
     Args:
@@ -164,17 +164,17 @@ def swiftiles(squares: Squares, min_side: int) -> Square:
         min_side: smallest side.
     """
     largest = max(min_side, *squares.extents.values())
-    side = min(largest, max(min_side, _even_side(squares)))
+    side = min(largest, max(min_side, _estimate_even_side(squares)))
     tile_sizes = np.concatenate(squares.tile_sizes(side))
     sample_size = min(len(tile_sizes), max(MIN_SAMPLE, math.ceil(SAMPLED_SHARE * len(tile_sizes))))
     sample = np.random.default_rng(0).choice(tile_sizes, sample_size, replace=False)
     quantile = float(np.quantile(sample, 1 - MAX_OVERFLOWING)) if sample_size else 1.0
     ranks = max(len(squares.kernel.indices[name]) for name in squares.kernel.inputs)
     scaled = min(largest, max(min_side, math.floor(side * (squares.capacity / quantile) ** (1 / ranks))))
-    return squares.square_of(squares.tile_sizes(scaled), scaled)
+    return squares.measure_square(squares.tile_sizes(scaled), scaled)
 
 
-def _even_side(squares: Squares) -> int:
+def _estimate_even_side(squares: Squares) -> int:
     """Return the side whose tiles would fit if nonzeros were spread evenly, at two words each."""
     sides: list[float] = [
         (squares.capacity / 2 * math.prod(tensor.shape) / max(1, tensor.nonzeros)) ** (1 / tensor.order)

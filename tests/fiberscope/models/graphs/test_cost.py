@@ -9,10 +9,10 @@ from streams.random_graphs import RandomGraph
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, read_gv, run
-from fiberscope.models.graphs.compiler.choice import candidates_of_text
+from fiberscope.models.graphs.compiler.choice import list_text_candidates
 from fiberscope.models.graphs.cost import estimate_graph, statistics_of
 from fiberscope.models.graphs.execution import prepare
-from fiberscope.models.graphs.expression import accesses_in, expressions_of
+from fiberscope.models.graphs.expression import list_accesses, list_expressions
 from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.machine import block_names
 from fiberscope.models.graphs.rewrites import apply_rewrites
@@ -136,7 +136,7 @@ def test_bit_vectors_are_estimated_as_compressed_levels_are(text, letters):
 
 def test_an_order_is_chosen_for_bit_vectors():
     given = {name: text.replace("100x100", "40x40") for name, text in SQUARE.items()}
-    found = candidates_of_text("X(i,j) = B(i,k) * C(k,j)", ["X:bb,B:bb,C:bb"], given)
+    found = list_text_candidates("X(i,j) = B(i,k) * C(k,j)", ["X:bb,B:bb,C:bb"], given)
     cycles = [run(one.graph, given).cycles for one in found]
     assert len(found) == 6
     assert cycles[0] == min(cycles)
@@ -147,7 +147,7 @@ def drawn(seed):
     sizes = {variable: draws.randrange(20, 60) for variable in "ij"}
     density = draws.choice((0.02, 0.1, 0.3, 0.6))
     operands = {}
-    for access in accesses_in(expressions_of(graph)):
+    for access in list_accesses(list_expressions(graph)):
         shape = tuple(sizes[variable] for variable in access.variables)
         operands[access.tensor] = numbers.integers(1, 9, shape) * (numbers.random(shape) < density)
     return graph, operands

@@ -8,11 +8,11 @@ import pytest
 from streams.both_graphs import recorded, same_streams
 from streams.public_graphs import ORACLE
 
-from fiberscope.models.graphs.expression import expressions_of
+from fiberscope.models.graphs.expression import list_expressions
 from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
-from fiberscope.models.graphs.operands import load_operands, sizes_of
+from fiberscope.models.graphs.operands import determine_sizes, load_operands
 from fiberscope.models.graphs.result import attach_values
 from fiberscope.models.graphs.storage import assemble_tensor
 
@@ -55,14 +55,14 @@ def operands_for(stem, seed):
 def test_every_token_is_in_the_cycle_of_the_plain_models(file, seed) -> None:
     graph = read_gv(file)
     operands = load_operands(graph, operands_for(file.stem, seed))
-    tensors, sizes = {name: one.stored for name, one in operands.items()}, sizes_of(graph, operands)
+    tensors, sizes = {name: one.stored for name, one in operands.items()}, determine_sizes(graph, operands)
     for phase in graph.phases:
         run = same_streams(graph, tensors, sizes, phase)
         for name, written in run.machine.result().items():
             if written.values is not None:
                 tensors[name] = written.assemble()
                 continue
-            meant = next(one for one in expressions_of(graph) if one.result.tensor == name)
+            meant = next(one for one in list_expressions(graph) if one.result.tensor == name)
             tensors[name] = attach_values(written, tensors[meant.expression.operand.tensor].values)
 
 

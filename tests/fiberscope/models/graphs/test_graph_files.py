@@ -12,10 +12,10 @@ from streams.public_graphs import compiled, public_text
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import Graph, run
 from fiberscope.models.graphs.check import check
-from fiberscope.models.graphs.expression import expressions_of
+from fiberscope.models.graphs.expression import list_expressions
 from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
 from fiberscope.models.graphs.gv_writer import gv_text, write_gv
-from fiberscope.models.graphs.nests import drops_empty, nests_of
+from fiberscope.models.graphs.nests import derive_nests, drops_empty_fibers
 from fiberscope.results.errors import VerificationError
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples" / "graphs").glob("*.gv"))
@@ -51,7 +51,7 @@ def test_graphs_of_the_public_compiler_are_read(expression: str) -> None:
     counts = Counter(case["node_counts"])
     counts.pop("broadcast", None)
     assert graph.counts() == counts
-    assert [str(one) for one in expressions_of(graph)] == [MEANT[expression]]
+    assert [str(one) for one in list_expressions(graph)] == [MEANT[expression]]
     assert graph.notes == []
 
 
@@ -82,7 +82,7 @@ def test_forms_of_dot_that_mean_the_same_graph(form: str) -> None:
     assert text != VECTORS
     graph, expected = graph_from_text(text), graph_from_text(VECTORS)
     check(graph)
-    assert expressions_of(graph) == expressions_of(expected)
+    assert list_expressions(graph) == list_expressions(expected)
     assert graph.counts() == expected.counts()
     assert sorted(gv_text(graph).splitlines()) == sorted(gv_text(expected).splitlines())
 
@@ -116,7 +116,7 @@ def joined_at_random(seed: int) -> Graph:
         crds.append((joiner, "crd"))
         refs += [(joiner, f"ref[{number}]") for number in range(operands)]
     for ref in draws.sample(refs, len(refs) // 2):
-        tensor = graph.tensor_at(graph.connect(*ref, graph.add("repeat", index="j", tensor="b"), "ref"))
+        tensor = graph.find_tensor_at(graph.connect(*ref, graph.add("repeat", index="j", tensor="b"), "ref"))
         graph.connect(*ref, graph.add("arrayvals", tensor=tensor), "ref")
     draws.shuffle(graph.streams)
     return graph
@@ -132,7 +132,7 @@ def test_joiners_of_any_streams_read_as_they_are_written() -> None:
 def test_the_examples_are_sound_and_stand_as_they_would_be_written(file: Path, tmp_path: Path) -> None:
     graph = read_gv(file)
     check(graph)
-    assert expressions_of(graph)
+    assert list_expressions(graph)
     write_gv(graph, tmp_path / file.name)
     assert (tmp_path / file.name).read_text() == file.read_text()
 
@@ -253,7 +253,7 @@ def test_a_reducer_that_reads_coordinates_drops_no_sum() -> None:
         (graph_from_text(text.replace("1 -> 4 [type=crd to=crd]", "")), True),
     ):
         check(graph)
-        assert drops_empty(graph, nests_of(graph), graph.nodes["4"]) is drops
+        assert drops_empty_fibers(graph, derive_nests(graph), graph.nodes["4"]) is drops
 
 
 def test_a_sum_whose_coordinate_is_dropped_is_wrong() -> None:
@@ -308,7 +308,7 @@ def test_what_the_public_compiler_gets_wrong_at_accumulators_is_put_right() -> N
         "edge 16 -> 14 ignored: it has no meaning for its block",
         "reduce (node 13) removed: the accumulator after it sums, and needs every value",
     ]
-    assert [str(one) for one in expressions_of(graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]
+    assert [str(one) for one in list_expressions(graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]
     b, c = np.array([[1.0, 2, 0], [0, 0, 3]]), np.array([[0.0, 4], [5, 0], [6, 7]])
     for timing in ("sam", "machine"):
         report = run(graph, {"B": b, "C": c}, {"timing": timing})
@@ -378,7 +378,7 @@ def test_alus_of_one_stream(alu: str, meant: str, timing: str) -> None:
       1 -> 2 [type=ref] 1 -> 4 [type=crd] 2 -> 3 [type=val] 3 -> 5 [type=val]
     }}"""
     graph = graph_from_text(text, "g.gv")
-    assert [str(one) for one in expressions_of(graph)] == [f"x(i) = {meant}"]
+    assert [str(one) for one in list_expressions(graph)] == [f"x(i) = {meant}"]
     report = run(graph, {"b": np.array([0.0, 2, 0, -1.5])}, {"timing": timing})
     assert report.verification.passed
     assert report.operations[next(iter(set(report.operations) - {"multiply"} or ["multiply"]))] == 2

@@ -13,7 +13,7 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import read_gv, run
-from fiberscope.models.graphs.deadlock import explain_deadlock, least_depth
+from fiberscope.models.graphs.deadlock import explain_deadlock, find_least_depth
 from fiberscope.models.graphs.experiment_tensors import generate
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import format_of
@@ -230,7 +230,7 @@ def test_the_least_depth_is_found_wherever_it_lies() -> None:
     for least in range(2, 40):
         for stuck in range(1, least):
             for enough in (1, stuck, least - 1, least, least + 1, 60):
-                found = least_depth(stuck, enough, lambda depth: machines[depth >= least])  # noqa: B023
+                found = find_least_depth(stuck, enough, lambda depth: machines[depth >= least])  # noqa: B023
                 assert found == least, (stuck, enough)
 
 

@@ -11,7 +11,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.lower import lower
-from fiberscope.models.graphs.expression import expressions_of
+from fiberscope.models.graphs.expression import list_expressions
 from fiberscope.models.graphs.rewrites.parallelize import parallelize_loop
 
 FEW, MANY = 40, 3000
@@ -102,4 +102,4 @@ def test_blocks_are_counted_and_the_expression_is_read_off_one_way() -> None:
     made = compile_expression(PRODUCT, [ROWS], ["i", "k", "j"], parallelize="i:3")
     assert made.graph.counts()["mul"] == made.graph.counts()["spaccumulator"] == 3
     assert made.graph.counts()["merge"] == 1
-    assert [str(one) for one in expressions_of(made.graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]
+    assert [str(one) for one in list_expressions(made.graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]

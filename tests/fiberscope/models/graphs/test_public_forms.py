@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import Graph, run
 from fiberscope.models.graphs.check import check
-from fiberscope.models.graphs.expression import expressions_of
+from fiberscope.models.graphs.expression import list_expressions
 from fiberscope.models.graphs.gv_reader import graph_from_text
 from fiberscope.models.graphs.gv_writer import gv_text
 from fiberscope.models.graphs.rewrites.joiners import chain_unions
@@ -49,7 +49,7 @@ def drawn(shape: tuple[int, ...], seed: int) -> np.ndarray:
 @given(seed=st.integers(0, 2**32), timing=st.sampled_from(["machine", "sam"]))
 def test_a_coordinate_dropper_takes_the_values_of_a_fiber(seed: int, timing: str) -> None:
     graph = graph_from_text(INNER_PRODUCT.format(behind=PLAIN))
-    assert [str(one) for one in expressions_of(graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]
+    assert [str(one) for one in list_expressions(graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]
     report = run(graph, {"B": drawn((5, 6), seed), "C": drawn((6, 4), seed + 1)}, {"timing": timing})
     assert report.verification.passed
 
@@ -57,7 +57,7 @@ def test_a_coordinate_dropper_takes_the_values_of_a_fiber(seed: int, timing: str
 @given(seed=st.integers(0, 2**32))
 def test_a_maximum_of_one_stream_is_that_with_zero_and_its_zeros_are_dropped(seed: int) -> None:
     graph = graph_from_text(INNER_PRODUCT.format(behind=RECTIFIED))
-    assert [str(one) for one in expressions_of(graph)] == ["X(i,j) = max(sum[k] (B(i,k) * C(k,j)), 0)"]
+    assert [str(one) for one in list_expressions(graph)] == ["X(i,j) = max(sum[k] (B(i,k) * C(k,j)), 0)"]
     assert graph.notes == ["max (node max) takes one stream: the larger of it and 0"]
     report = run(graph, {"B": drawn((5, 6), seed), "C": drawn((6, 4), seed + 1)})
     assert report.verification.passed
@@ -83,7 +83,7 @@ NEGATED, OTHER = "neg -> sub [type=val{0}]", "vc -> sub [type=val{1}]"
 )
 def test_a_difference_has_the_order_of_the_comment(operands: str, tensors: str, meant: str) -> None:
     graph = graph_from_text(DIFFERENCE.format(tensors=tensors, operands=operands.format("", "")))
-    assert str(expressions_of(graph)[0]) == f"x(i) = {meant}"
+    assert str(list_expressions(graph)[0]) == f"x(i) = {meant}"
     assert len(graph.notes) == (operands.startswith("neg") != tensors.startswith("b"))
     report = run(graph, {"b": np.array([0.0, 2, 0]), "c": np.array([0.0, 3, 0])})
     assert report.verification.passed
@@ -93,7 +93,7 @@ def test_a_difference_has_the_order_of_the_comment(operands: str, tensors: str, 
 def test_an_operand_that_is_named_stays_where_it_is() -> None:
     named = f"{NEGATED} {OTHER}".format(' to="val[1]"', ' to="val[0]"')
     graph = graph_from_text(DIFFERENCE.format(tensors="b=s0,c=s0", operands=named))
-    assert str(expressions_of(graph)[0]) == "x(i) = c(i) - (neg(b(i)))"
+    assert str(list_expressions(graph)[0]) == "x(i) = c(i) - (neg(b(i)))"
     assert graph_from_text(gv_text(graph)) == graph
 
 
@@ -131,7 +131,7 @@ def test_a_chain_of_unions_sends_what_the_union_of_all_does(seed: int) -> None:
     graph = graph_from_text(THREE)
     chain = chain_unions(graph)
     assert chain.counts()["union"] == 3
-    assert expressions_of(chain) == expressions_of(graph)
+    assert list_expressions(chain) == list_expressions(graph)
     tensors = {name: drawn((7,), seed + row) for row, name in enumerate("bcd")}
     whole, chained = (run(one, tensors, {"depth": 0}) for one in (graph, chain))
     assert chained.verification.passed
@@ -172,7 +172,7 @@ def test_the_fibers_of_a_list_are_added_up_without_outer_coordinates(
 ) -> None:
     reducer, edges, signal = REDUCERS[kind]
     graph = graph_from_text(OUTER_PRODUCTS.format(reducer=reducer, edges=edges, signal=signal))
-    assert [str(one) for one in expressions_of(graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]
+    assert [str(one) for one in list_expressions(graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]
     assert len(graph.notes) == (1 if kind == "vectorreducer" else 2)
     report = run(graph, {"B": drawn((5, 6), seed), "C": drawn((6, 4), seed + 1)}, {"timing": timing})
     assert report.verification.passed

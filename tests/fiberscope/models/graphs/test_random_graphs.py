@@ -11,10 +11,10 @@ from streams.random_graphs import RandomGraph
 
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.check import check
-from fiberscope.models.graphs.expression import accesses_in, expressions_of
+from fiberscope.models.graphs.expression import list_accesses, list_expressions
 from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
 from fiberscope.models.graphs.gv_writer import gv_text
-from fiberscope.models.graphs.operands import load_operands, sizes_of
+from fiberscope.models.graphs.operands import determine_sizes, load_operands
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
 FEW, MANY = 120, 10_000
@@ -32,7 +32,7 @@ def drawn(seed):
     density = draws.choice((0.1, 0.3, 0.6, 1.0))
     numbers = np.random.default_rng(seed)
     operands = {}
-    for access in accesses_in(expressions_of(graph)):
+    for access in list_accesses(list_expressions(graph)):
         shape = tuple(sizes[variable] for variable in access.variables)
         operands[access.tensor] = numbers.integers(1, 9, shape) * (numbers.random(shape) < density)
     return graph, operands
@@ -51,7 +51,7 @@ def check_one(seed):
     check(graph, operands)
     assert graph_from_text(gv_text(graph)) == graph
     loaded = load_operands(graph, operands)
-    tensors, sizes = {name: one.stored for name, one in loaded.items()}, sizes_of(graph, loaded)
+    tensors, sizes = {name: one.stored for name, one in loaded.items()}, determine_sizes(graph, loaded)
     if isinstance(outcome(lambda: plain(graph, tensors)), type):
         assert isinstance(outcome(lambda: recorded(graph, tensors, sizes)), type), "only the plain one fails"
     else:

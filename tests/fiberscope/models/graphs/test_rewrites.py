@@ -15,7 +15,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import Graph, compile_expression, run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.lower import lower
-from fiberscope.models.graphs.expression import accesses_in, expressions_of
+from fiberscope.models.graphs.expression import list_accesses, list_expressions
 from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
 from fiberscope.models.graphs.gv_writer import gv_text
 from fiberscope.models.graphs.rewrites import REWRITES, apply_rewrites, parse_rewrites
@@ -33,7 +33,7 @@ def operands_of(graph, seed):
     sizes = {variable: draws.randrange(1, 9) for variable in "ijkl"}
     density = draws.choice((0.0, 0.1, 0.3, 0.6, 1.0))
     found = {}
-    for access in accesses_in(expressions_of(graph)):
+    for access in list_accesses(list_expressions(graph)):
         if graph.formats.get(access.tensor) and access.tensor in {n["tensor"] for n in graph.writers}:
             continue
         shape = tuple(sizes[variable] for variable in access.variables)
@@ -273,7 +273,7 @@ def test_a_scalar_stands_in_a_register():
     made = apply_rewrites(graph, ["scalar-broadcast"])
     assert not {"repeat", "repsiggen"} & set(made.counts())
     assert run(made, {"b": np.array([0, 2, 3]), "a": 2.5}).verification.passed
-    assert str(expressions_of(made)[0]) == "x(i) = b(i) * a"
+    assert str(list_expressions(made)[0]) == "x(i) = b(i) * a"
 
 
 def test_a_scalar_on_the_left_of_a_difference_stays_a_stream():

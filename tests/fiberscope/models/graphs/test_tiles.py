@@ -12,7 +12,7 @@ from fiberscope.commands.command_line import execute
 from fiberscope.hw.rtl.tools.sram_table import estimate as estimate_sram
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.models.graphs.cost import estimate_graph
-from fiberscope.models.graphs.cost.tile_memories import memories_table
+from fiberscope.models.graphs.cost.tile_memories import build_memories_table
 from fiberscope.models.graphs.execution import graph_settings, prepare, run
 from fiberscope.models.graphs.tiles import tile_sizes
 from fiberscope.models.graphs.verilog import build_machine
@@ -253,7 +253,7 @@ def test_there_is_no_verilog_of_tiles(chosen):
 
 def expected(graph, given_operands, chosen):
     parameters = graph_settings(chosen)
-    return estimate_graph(prepare(graph, given_operands).timed(parameters.timing), parameters)
+    return estimate_graph(prepare(graph, given_operands).with_timing(parameters.timing), parameters)
 
 
 @pytest.mark.parametrize("order", ["i_0,k_0,j_0", "i_0,j_0,k_0", "k_0,j_0,i_0"])
@@ -277,7 +277,9 @@ def test_an_estimate_loads_the_tiles_of_the_run_in_about_its_cycles(order, chose
     assert {memory.name: round(memory.loads) for memory in estimate.tiles.memories.values()} == loads
     assert estimate.cycles == pytest.approx(report.cycles, rel=0.06)
     sram = estimate_sram(graph_settings(chosen).tiles.capacity, 64)
-    for name, _loads, loaded, reads, *_costs in memories_table(estimate.tiles, estimate.streams, 1e-6).rows:
+    for name, _loads, loaded, reads, *_costs in build_memories_table(
+        estimate.tiles, estimate.streams, 1e-6
+    ).rows:
         energy = {key: float(text.replace(",", "")) for key, text in (("reads", reads), ("loaded", loaded))}
         charged = report.energy.by_component[name]
         assert charged["word_reads"] == pytest.approx(energy["reads"] * sram.read_pj, rel=0.01)
@@ -320,7 +322,7 @@ def test_memories_of_one_tensor_share_its_reads():
 def test_each_coordinate_segment_and_value_of_a_tile_is_a_read():
     """Eight products of tiles with one element: two references, two coordinates and a value each."""
     estimate = expected(tiled(), one_element(2), UNLIMITED)
-    rows = memories_table(estimate.tiles, estimate.streams, 1e-6).rows
+    rows = build_memories_table(estimate.tiles, estimate.streams, 1e-6).rows
     assert [row[3] for row in rows] == [str(8 * 5)] * 2
     sram = estimate_sram(10**6, 64)
     row = rows[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiling import examples, leaves
 
-from fiberscope.models.tiles.baselines.drt import Task, drt
+from fiberscope.models.tiles.baselines.drt import Task, grow_dynamic_tiles
 
 WORKED = [
     ((0, 2), (0, 1), (0, 2), 25, 25),
@@ -21,18 +21,21 @@ WORKED = [
 
 
 def test_the_worked_example_has_the_tasks_that_were_computed_by_hand():
-    found = drt(*examples.squared().values(), capacity=43, microtile=4, panel=2)
+    found = grow_dynamic_tiles(*examples.squared().values(), capacity=43, microtile=4, panel=2)
     assert found.tasks == [Task(*task) for task in WORKED]
-    assert found.words_by_operand() == {"A": 296, "B": 142, "O": 260, "total": 698}
+    assert found.count_words_by_operand() == {"A": 296, "B": 142, "O": 260, "total": 698}
 
 
 def test_a_narrower_panel_moves_more():
-    found = drt(*examples.squared().values(), capacity=43, microtile=4, panel=1)
-    assert (found.words_by_operand(), len(found.tasks)) == ({"A": 592, "B": 142, "O": 274, "total": 1008}, 16)
+    found = grow_dynamic_tiles(*examples.squared().values(), capacity=43, microtile=4, panel=1)
+    assert (found.count_words_by_operand(), len(found.tasks)) == (
+        {"A": 592, "B": 142, "O": 274, "total": 1008},
+        16,
+    )
 
 
 def test_a_panel_widens_while_all_its_rows_fit():
-    found = drt(*examples.squared().values(), capacity=1000, microtile=4, panel=1)
+    found = grow_dynamic_tiles(*examples.squared().values(), capacity=1000, microtile=4, panel=1)
     assert found.tasks == [Task((0, 4), (0, 4), (0, 4), 148, 142)]
 
 
@@ -43,10 +46,10 @@ def test_random_matrices_have_the_tasks_of_plain_loops(case):
     a, b = (generator.random(shape) < generator.choice([0.0, 0.05, 0.3]) for shape in ((m, k), (k, n)))
     side, panel, capacity = (int(generator.integers(*limits)) for limits in ((1, 5), (1, 4), (7, 90)))
     operands = [examples.of_points(np.argwhere(each).tolist(), each.shape) for each in (a, b)]
-    found = drt(*operands, capacity=capacity, microtile=side, panel=panel)
+    found = grow_dynamic_tiles(*operands, capacity=capacity, microtile=side, panel=panel)
     tasks, words = plain(a, b, capacity, side, panel)
     assert found.tasks == tasks
-    assert found.words_by_operand() == words
+    assert found.count_words_by_operand() == words
 
 
 def plain(a, b, capacity, side, panel):

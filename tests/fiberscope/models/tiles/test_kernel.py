@@ -17,7 +17,7 @@ PRODUCT = "C[i,j] = A[i,k] * B[k,j]"
 )
 def test_operands_are_stored_in_the_order_of_the_loops(order, stored, storage):
     kernel = Kernel.read(PRODUCT, order)
-    assert (kernel.stored_indices("B"), kernel.rank_order("B")) == (stored, storage)
+    assert (kernel.list_stored_indices("B"), kernel.rank_order("B")) == (stored, storage)
 
 
 def test_a_kernel_knows_its_operands_and_sums():
@@ -26,7 +26,7 @@ def test_a_kernel_knows_its_operands_and_sums():
     assert kernel.contracted == ("k", "l")
     assert kernel.is_product
     assert [kernel.depth(name) for name in "ABC"] == [2, 3, 3]
-    assert kernel.carriers("l") == ("A", "C")
+    assert kernel.list_carriers("l") == ("A", "C")
     assert str(kernel) == "D[i,j] = A[i,k,l] * B[j,k] * C[j,l], i k l j"
 
 
@@ -46,7 +46,11 @@ def test_indices_of_several_letters_are_parted():
 
 
 def test_extents_are_those_of_the_operands():
-    assert Kernel.read(PRODUCT, "ikj").extents({"A": (3, 4), "B": (4, 5)}) == {"i": 3, "k": 4, "j": 5}
+    assert Kernel.read(PRODUCT, "ikj").determine_extents({"A": (3, 4), "B": (4, 5)}) == {
+        "i": 3,
+        "k": 4,
+        "j": 5,
+    }
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,7 @@ def test_extents_are_those_of_the_operands():
 )
 def test_operands_that_do_not_match_are_refused(shapes, message):
     with pytest.raises(InputError) as caught:
-        Kernel.read(PRODUCT, "ikj").extents(shapes)
+        Kernel.read(PRODUCT, "ikj").determine_extents(shapes)
     assert str(caught.value) == message
 
 

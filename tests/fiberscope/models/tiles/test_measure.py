@@ -45,7 +45,7 @@ ORDERS = [
 )
 def test_the_worked_product_moves_the_words_that_were_computed_by_hand(order, shape, words, iterations):
     found = _measured(examples.SQUARE, order, examples.squared(), dict(zip("ikj", shape, strict=True)))
-    assert found.words_by_operand() == dict(zip(("A", "B", "O", "total"), words, strict=True))
+    assert found.count_words_by_operand() == dict(zip(("A", "B", "O", "total"), words, strict=True))
     assert found.iterations == iterations
 
 
@@ -70,7 +70,12 @@ def test_the_worked_product_writes_and_fetches_the_nonzeros_computed_by_hand(sid
 )
 def test_the_worked_tensor_times_matrix(shape, words):
     found = _measured(examples.TTM, "ijlk", examples.ttm(), dict(zip("ijlk", shape, strict=True)))
-    assert found.words_by_operand() == {"C": words[0], "B": words[1], "O": words[2], "total": sum(words)}
+    assert found.count_words_by_operand() == {
+        "C": words[0],
+        "B": words[1],
+        "O": words[2],
+        "total": sum(words),
+    }
 
 
 def test_the_worked_tensor_times_matrix_in_full():
@@ -85,7 +90,7 @@ def test_the_worked_tensor_times_matrix_in_full():
 )
 def test_the_worked_mttkrp(shape, words):
     found = _measured(examples.MTTKRP, "iklj", examples.mttkrp(), dict(zip("iklj", shape, strict=True)))
-    assert tuple(found.words_by_operand().values()) == (*words, sum(words))
+    assert tuple(found.count_words_by_operand().values()) == (*words, sum(words))
 
 
 def test_two_orders_with_the_reduced_index_outside_of_the_last_move_the_same():
@@ -94,8 +99,8 @@ def test_two_orders_with_the_reduced_index_outside_of_the_last_move_the_same():
         one, other = (
             _measured(examples.SQUARE, order, examples.squared(), sides) for order in ("ikj", "kij")
         )
-        assert (one.words_by_operand(), one.output, one.iterations) == (
-            other.words_by_operand(),
+        assert (one.count_words_by_operand(), one.output, one.iterations) == (
+            other.count_words_by_operand(),
             other.output,
             other.iterations,
         )
@@ -125,7 +130,7 @@ def test_dense_operands_move_what_a_loop_nest_does():
     dense = {name: examples.of_points(list(np.ndindex(8, 8)), (8, 8)) for name in "AB"}
     found = _measured(examples.SQUARE, "ikj", dense, {"i": 4, "k": 2, "j": 4})
     words = 2 * 8 + 2 * 4 + 3  # of A's tile; B's has 2 rows of 4, the output's 4 of 4
-    assert found.words_by_operand() == {
+    assert found.count_words_by_operand() == {
         "A": 2 * 4 * words,
         "B": 2 * 4 * 2 * (2 * 8 + 2 * 2 + 3),
         "O": 2 * 4 * 2 * (2 * 16 + 2 * 4 + 3),
@@ -142,7 +147,7 @@ def test_an_empty_operand_moves_nothing():
 def test_one_operand_is_summed_and_one_index_has_words():
     kernel = Kernel.read("r[i] = A[i,k]", "ik")
     found = measure(kernel, {"A": examples.matrix()}, {"i": 4, "k": 4})
-    assert found.words_by_operand() == {"A": 148, "O": 4 * 2 + 2 * 16, "total": 188}
+    assert found.count_words_by_operand() == {"A": 148, "O": 4 * 2 + 2 * 16, "total": 188}
     assert measure(kernel, {"A": examples.matrix()}, {"i": 4, "k": 4}, output="streamed").output.visits == 10
 
 

@@ -12,7 +12,7 @@ from fiberscope.models.tiles.measure import measure
 from fiberscope.models.tiles.optimise import optimise
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.predict import predict
-from fiberscope.models.tiles.reorder import reorderings
+from fiberscope.models.tiles.reorder import iterate_reorderings
 from fiberscope.models.tiles.statistics import collect_all
 
 KERNEL = Kernel.read(examples.SQUARE, "ikj")
@@ -28,7 +28,9 @@ def judged(tensor, edge):
     known = collect_all(KERNEL, tensors, dict.fromkeys("ikj", edge))
     counted = CountedModel(KERNEL, tensors, known, Options())
     extents = dict.fromkeys("ikj", tensor.shape[0])
-    shapes = [shape for factor, shape in reorderings(KERNEL, edge, extents, False) if factor <= MOST_RF]
+    shapes = [
+        shape for factor, shape in iterate_reorderings(KERNEL, edge, extents, False) if factor <= MOST_RF
+    ]
     measured = [measure(KERNEL, tensors, shape) for shape in shapes]
     counts = [counted.predict(shape) for shape in shapes]
     for prediction, found in zip(counts, measured, strict=True):

@@ -8,14 +8,21 @@ from pydantic import ValidationError
 from tiling import examples
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.tiles.base import Candidate, Prediction, base_shape, capacity_of, cut_all, pack_one
+from fiberscope.models.tiles.base import (
+    Candidate,
+    Prediction,
+    choose_base_shape,
+    count_capacity,
+    cut_all,
+    pack_one,
+)
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
-from fiberscope.models.tiles.optimise import _best_candidate, optimise
+from fiberscope.models.tiles.optimise import _choose_best_candidate, optimise
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.plan import plan
-from fiberscope.models.tiles.reorder import reorderings
+from fiberscope.models.tiles.reorder import iterate_reorderings
 from fiberscope.models.tiles.statistics import collect_all
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import METRICS
@@ -67,7 +74,7 @@ def test_of_shapes_within_a_hundredth_fewest_iterations_then_the_squarest_are_ta
             Candidate({"i": rows, "j": columns}, Prediction({"A": traffic - 1}, {}, 1, 1, 1), iterations)
             for traffic, iterations, rows, columns in given
         ]
-        return made.index(_best_candidate(made))
+        return made.index(_choose_best_candidate(made))
 
     assert least((1000, 9, 4, 4), (1010, 8, 4, 4)) == 1
     assert least((1000, 9, 4, 4), (1010.1, 8, 4, 4)) == 0
@@ -101,13 +108,13 @@ def test_the_size_may_grow_in_all_indices():
 )
 def test_reordered_shapes_have_no_more_places_than_the_base(text, order, edge, shapes):
     kernel = kernel_of(text, order)
-    found = dict(reorderings(kernel, edge, dict.fromkeys(order, 4000), below_one=False))
+    found = dict(iterate_reorderings(kernel, edge, dict.fromkeys(order, 4000), below_one=False))
     for factor, shape in shapes.items():
         assert tuple(found[factor].values()) == shape
 
 
 def test_no_shape_follows_one_that_covers_the_tensors():
-    found = reorderings(kernel_of(), 128, dict.fromkeys("ikj", 300), below_one=False)
+    found = iterate_reorderings(kernel_of(), 128, dict.fromkeys("ikj", 300), below_one=False)
     assert [factor for factor, _shape in found] == [1, 2, 4]
 
 
@@ -117,20 +124,20 @@ def test_no_shape_follows_one_that_covers_the_tensors():
 def test_the_base_of_three_ranks_has_its_readings(base, edge):
     kernel = kernel_of(examples.TTM, "ijlk")
     extents = {"i": 1000, "j": 7, "l": 1000, "k": 1000}
-    found = base_shape(kernel, extents, capacity_of(kernel, 131_072), base=base)
+    found = choose_base_shape(kernel, extents, count_capacity(kernel, 131_072), base=base)
     assert found == {"i": edge, "j": 7, "l": edge, "k": edge}
 
 
 def test_the_buffer_of_the_paper_holds_the_tile_of_the_paper():
     kernel = kernel_of()
-    assert capacity_of(kernel, 131_072) == 33_027
-    assert base_shape(kernel, dict.fromkeys("ikj", 9999), 33_027) == dict.fromkeys("ikj", 128)
-    assert capacity_of(kernel_of(examples.TTM, "ijlk"), 131_072) == 32_768
+    assert count_capacity(kernel, 131_072) == 33_027
+    assert choose_base_shape(kernel, dict.fromkeys("ikj", 9999), 33_027) == dict.fromkeys("ikj", 128)
+    assert count_capacity(kernel_of(examples.TTM, "ijlk"), 131_072) == 32_768
 
 
 @pytest.mark.parametrize("words", [0, 2, 6, 7])
 def test_a_buffer_too_small_for_two_by_two_holds_what_it_holds(words):
-    assert capacity_of(kernel_of(), 4 * words) == words
+    assert count_capacity(kernel_of(), 4 * words) == words
 
 
 @pytest.mark.parametrize(
@@ -142,7 +149,7 @@ def test_a_buffer_too_small_for_two_by_two_holds_what_it_holds(words):
 )
 def test_what_cannot_fit_is_refused(capacity, base, message):
     with pytest.raises(InputError) as caught:
-        base_shape(kernel_of(), dict.fromkeys("ikj", 16), capacity, base=base)
+        choose_base_shape(kernel_of(), dict.fromkeys("ikj", 16), capacity, base=base)
     assert str(caught.value) == message
 
 
@@ -253,7 +260,7 @@ def test_a_grid_needs_the_counted_model():
 )
 def test_a_factor_comes_down_by_what_the_fullest_tile_exceeds(factor, enlarged):
     fitter = Fitter(kernel_of(), {}, 100, METRICS["words"])
-    fitter.fullest = lambda shape: 10 * shape["i"] if factor < 1e9 else 101
+    fitter.find_fullest_size = lambda shape: 10 * shape["i"] if factor < 1e9 else 101
     shape, extents = dict.fromkeys("ikj", 5), dict.fromkeys("ikj", 10**6)
     assert fitter.enlarge(shape, factor, extents, every=False) == enlarged
 
@@ -287,7 +294,7 @@ def test_packed_tiles_are_whole_base_tiles_and_fit():
         base = scheme.candidates[0].shape
         assert scheme.packed == base
         for index, size in scheme.shape.items():
-            (name, *_others) = kernel.carriers(index)
+            (name, *_others) = kernel.list_carriers(index)
             extent = tensors[name].shape[kernel.indices[name].index(index)]
             assert size == extent or size % base[index] == 0
         packs = [pack_one(kernel, name, tensors[name], scheme.shape, base) for name in kernel.inputs]

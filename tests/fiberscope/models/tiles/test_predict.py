@@ -175,7 +175,7 @@ def test_what_is_counted_comes_to_the_numbers_by_hand(shape, total, fullest):
     kernel, tensors, known, _base = square()
     counted = CountedModel(kernel, tensors, known, Options())
     assert round(counted.predict(shape_of(*shape)).total, 1) == total
-    assert counted.fullest(shape_of(*shape)) == fullest
+    assert counted.find_fullest_size(shape_of(*shape)) == fullest
 
 
 @pytest.mark.parametrize("order", ["ikj", "kij", "ijk", "jik", "jki", "kji"])

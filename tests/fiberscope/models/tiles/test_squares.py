@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiling import examples
 
-from fiberscope.models.tiles.baselines.squares import Squares, swiftiles
+from fiberscope.models.tiles.baselines.squares import Squares, choose_swiftiles
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
 from fiberscope.workloads.tiles.metrics import METRICS
@@ -23,7 +23,7 @@ def test_the_worked_example_takes_sevens(scan):
     assert (dict(found.shape), found.fullest, found.overflowing) == ({"i": 7, "k": 7, "j": 7}, 43, 0)
     assert cut.tailors(4, scan=scan) == found  # of eights, 2 of 8 tiles overflow
     assert measure(KERNEL, examples.squared(), found.shape).total == 773
-    eights = cut.square_of(cut.tile_sizes(8), 8)
+    eights = cut.measure_square(cut.tile_sizes(8), 8)
     assert (eights.fullest, eights.overflowing) == (49, 0.25)
 
 
@@ -37,7 +37,7 @@ def test_a_scan_finds_the_largest_of_all_sides_and_halving_none_that_overflows(m
         for name, shape in (("A", (m, k)), ("B", (k, n)))
     }
     cut = squares(tensors, 43)
-    tried = [cut.square_of(cut.tile_sizes(side), side) for side in range(4, max(m, k, n) + 1)]
+    tried = [cut.measure_square(cut.tile_sizes(side), side) for side in range(4, max(m, k, n) + 1)]
     accepted = [one for one in tried if one.overflowing <= share]
     assert getattr(cut, method)(4, scan=True) == accepted[-1]
     assert getattr(cut, method)(4) in accepted
@@ -49,11 +49,11 @@ def test_swiftiles_lets_about_the_share_overflow_that_it_is_asked_for():
         name: examples.of_points(np.argwhere(generator.random((900, 900)) < 0.01).tolist(), (900, 900))
         for name in "AB"
     }
-    found = swiftiles(squares(tensors, 200), 8)
+    found = choose_swiftiles(squares(tensors, 200), 8)
     assert 0.02 <= found.overflowing <= 0.3
-    assert found == swiftiles(squares(tensors, 200), 8)
+    assert found == choose_swiftiles(squares(tensors, 200), 8)
 
 
 def test_swiftiles_of_nothing_is_the_whole():
     tensors = {name: examples.of_points([], (30, 30)) for name in "AB"}
-    assert dict(swiftiles(squares(tensors, 43), 4).shape) == {"i": 30, "k": 30, "j": 30}
+    assert dict(choose_swiftiles(squares(tensors, 43), 4).shape) == {"i": 30, "k": 30, "j": 30}

@@ -7,7 +7,7 @@ import pytest
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, run
-from fiberscope.models.graphs.compiler.choice import candidates, candidates_of_text
+from fiberscope.models.graphs.compiler.choice import candidates, list_text_candidates
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.formats import format_of
 from fiberscope.workloads.tensor import SparseTensor
@@ -57,9 +57,9 @@ def test_a_result_that_is_sorted_first_is_estimated_too():
 
 def test_operands_come_as_a_run_takes_them():
     given = {"B": "uniform:rows=20,cols=20,nonzeros=60", "C": np.eye(20)}
-    found = candidates_of_text(PRODUCT, ["X:ss,B:ss,C:ss"], given)
+    found = list_text_candidates(PRODUCT, ["X:ss,B:ss,C:ss"], given)
     assert len(found) == 6
-    stored = candidates_of_text(PRODUCT, ["X:ss,B:ss:01,C:ss:10"], given)
+    stored = list_text_candidates(PRODUCT, ["X:ss,B:ss:01,C:ss:10"], given)
     assert {one.order for one in stored} == {("i", "j", "k"), ("j", "i", "k")}
 
 
@@ -99,7 +99,7 @@ def test_tensors_whose_order_is_free_are_stored_as_the_loops_go_if_their_natural
     text: str, formats: list[str]
 ) -> None:
     tensors = {name: drawn(20, 20, seed=number) for number, name in enumerate("BCD") if f" {name}(" in text}
-    found = candidates_of_text(text, formats, tensors)
+    found = list_text_candidates(text, formats, tensors)
     assert found
     for candidate in found:
         assert run(candidate.graph, tensors, {"depth": 0}).verification.passed
@@ -115,4 +115,4 @@ def test_tensors_whose_order_is_free_are_stored_as_the_loops_go_if_their_natural
 )
 def test_orders_that_are_given_stay_an_error(formats: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        candidates_of_text("X(i,j) = B(i,j) * C(j,i)", formats, {"B": drawn(9, 9), "C": drawn(9, 9)})
+        list_text_candidates("X(i,j) = B(i,j) * C(j,i)", formats, {"B": drawn(9, 9), "C": drawn(9, 9)})

@@ -12,7 +12,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.models.graphs.execution import run as run_graph
-from fiberscope.models.graphs.expression import expressions_of
+from fiberscope.models.graphs.expression import list_expressions
 from fiberscope.models.graphs.gv_writer import gv_text
 
 PRODUCT, STORED = "X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss"
@@ -108,7 +108,7 @@ def test_orders_and_formats_are_words_or_texts():
 def test_the_graph_means_what_was_written():
     compiled = compile_expression(PRODUCT, [STORED], "ikj")
     check(compiled.graph)
-    assert [str(one) for one in expressions_of(compiled.graph)] == [str(compiled.notations[0].assignment)]
+    assert [str(one) for one in list_expressions(compiled.graph)] == [str(compiled.notations[0].assignment)]
     assert str(compiled.notations[0]) == (
         "forall i\n  forall k\n    forall j\n      X(i,j) += B(i,k) * C(k,j)\nwith X=ss01, B=ss01, C=ss01"
     )

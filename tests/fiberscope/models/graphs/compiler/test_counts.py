@@ -6,8 +6,8 @@ import pytest
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.compile import compile_expression
-from fiberscope.models.graphs.compiler.counts import primitive_counts
-from fiberscope.models.graphs.compiler.front_end import notation_of_text
+from fiberscope.models.graphs.compiler.counts import count_primitives
+from fiberscope.models.graphs.compiler.front_end import build_text_notation
 from fiberscope.models.graphs.compiler.kernels import KERNELS
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.sums import accesses
@@ -36,7 +36,7 @@ TABLE = [  # Table 1 of the paper, row by row, with the formats and the order th
 
 @pytest.mark.parametrize(("text", "formats", "order", "counts"), TABLE)
 def test_the_rules_give_the_published_table(text, formats, order, counts):
-    assert primitive_counts(notation_of_text(text, [formats], order)) == dict(
+    assert count_primitives(build_text_notation(text, [formats], order)) == dict(
         zip(COLUMNS, counts, strict=True)
     )
 
@@ -52,7 +52,7 @@ def test_the_rules_give_the_published_table(text, formats, order, counts):
     ],
 )
 def test_what_is_joined_in_several_ways_has_a_joiner_for_each(text, intersections, unions):
-    counts = primitive_counts(notation_of_text(text))
+    counts = count_primitives(build_text_notation(text))
     assert (counts["intersect"], counts["union"]) == (intersections, unions)
 
 
@@ -80,7 +80,7 @@ def stored_for(text, order):
 CASES = [
     pytest.param(kernel, order, id=f"{kernel.name}-{''.join(order)}")
     for kernel in KERNELS
-    for order in permutations(notation_of_text(kernel.text, [kernel.formats]).order)
+    for order in permutations(build_text_notation(kernel.text, [kernel.formats]).order)
 ]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression
-from fiberscope.models.graphs.compiler.front_end import notation_of_text
+from fiberscope.models.graphs.compiler.front_end import build_text_notation
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.orders import Orders
 from fiberscope.models.graphs.compiler.sums import accesses, insert_sums
@@ -55,7 +55,7 @@ def test_texts_are_read_as_written(text, read):
 )
 def test_what_cannot_be_is_refused_with_its_column(text, message):
     with pytest.raises(InputError, match=message):
-        notation_of_text(text)
+        build_text_notation(text)
 
 
 def test_a_variable_stands_once_in_a_tensor_wherever_it_stands_again():
@@ -63,11 +63,11 @@ def test_a_variable_stands_once_in_a_tensor_wherever_it_stands_again():
         text = f"x = T({','.join(variables)})"
         again = next((number for number in range(4) if variables[number] in variables[:number]), None)
         if again is None:
-            assert notation_of_text(text)
+            assert build_text_notation(text)
             continue
         column = text.index("(") + 2 + 2 * again
         with pytest.raises(InputError, match=rf"column {column}: {variables[again]} occurs twice"):
-            notation_of_text(text)
+            build_text_notation(text)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_sums_stand_as_far_out_as_each_term_allows(text, sums):
     ],
 )
 def test_the_default_order_is_that_of_the_formats(text, formats, order):
-    assert "".join(notation_of_text(text, [formats] if formats else []).order) == order
+    assert "".join(build_text_notation(text, [formats] if formats else []).order) == order
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_the_default_order_is_that_of_the_formats(text, formats, order):
 )
 def test_orders_against_the_storage_are_refused_with_a_legal_one(text, formats, order, message):
     with pytest.raises(InputError, match=message):
-        notation_of_text(text, [formats] if formats else [], order.split(",") if order else [])
+        build_text_notation(text, [formats] if formats else [], order.split(",") if order else [])
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_orders_against_the_storage_are_refused_with_a_legal_one(text, formats, 
 )
 def test_formats_that_cannot_be_are_refused(formats, message):
     with pytest.raises(InputError, match=message):
-        notation_of_text("X(i,j) = B(i,j)", [formats])
+        build_text_notation("X(i,j) = B(i,j)", [formats])
 
 
 def test_formats_are_read_in_one_text_and_in_several():
@@ -175,15 +175,15 @@ def test_default_orders_are_legal_whatever_the_formats(data):
     accesses = data.draw(st.lists(st.integers(1, 31), min_size=1, max_size=4))
     paths = [[v for bit, v in enumerate(variables) if mask >> bit & 1] for mask in accesses]
     text = "x = " + " * ".join(f"B{n}({','.join(path)})" for n, path in enumerate(paths))
-    notation = notation_of_text(text)
+    notation = build_text_notation(text)
     assert all([v for v in notation.order if v in path] == path for path in paths)
-    legal = list(Orders(notation.result, notation.operands, notation.expression).legal())
+    legal = list(Orders(notation.result, notation.operands, notation.expression).iterate_legal())
     fits = [o for o in permutations(notation.order) if all([v for v in o if v in p] == p for p in paths)]
     assert sorted(legal) == sorted(fits)
 
 
 def test_a_tensor_that_is_read_twice_has_two_paths():
-    notation = notation_of_text("X(i,j) = B(i,k) * B(k,j)", ["B:ss"])
+    notation = build_text_notation("X(i,j) = B(i,k) * B(k,j)", ["B:ss"])
     assert [path.variables for path in notation.operands] == [("i", "k"), ("k", "j")]
     assert notation.operands[0].broadcast == ("j",)
 

@@ -12,7 +12,7 @@ from streams.kernels import KERNELS
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, graph_from_text, gv_text, read_gv, run
-from fiberscope.models.graphs.compiler.front_end import notation_of
+from fiberscope.models.graphs.compiler.front_end import build_notation
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.sums import accesses, insert_sums
 from fiberscope.models.graphs.expression import Assignment
@@ -215,7 +215,7 @@ def test_parts_that_do_not_go_together_are_no_chunks() -> None:
 def test_the_name_of_a_part_is_refused() -> None:
     assignment = Assignment(Access.plain("x", ("i", "i_0")), Access.plain("B", ("i", "i_0")))
     with pytest.raises(InputError, match="split i:2: i_0 is a variable already; give i another name"):
-        notation_of(assignment, splits={"i": 2})
+        build_notation(assignment, splits={"i": 2})
 
 
 def test_fibers_that_the_public_writer_runs_together_are_read() -> None:
