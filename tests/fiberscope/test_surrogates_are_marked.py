@@ -113,3 +113,20 @@ def test_an_ablation_marks_the_name(folder: Path, printed) -> None:
         assert (NOTE in lines) == marked
         surrogates = (NAME,) if marked else ()
         assert {tuple(row["surrogates"]) for row in json.loads(file.read_text())} == {surrogates}
+
+
+def test_a_surrogate_runs_with_a_machine_as_one_module_too() -> None:
+    pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
+    from fiberscope.rtl.cosim_request import CosimRequest
+    from fiberscope.rtl.machine_module import compose_parts
+
+    settings = (
+        "pe.count=2",
+        "pe.radix=4",
+        "fibercache.banks=2",
+        "fibercache.size=16KiB",
+        "memory.channels=2",
+    )
+    settings += ("format.element=8", "format.value=4", "format.dense=none")
+    _kernel, composition = compose_parts(CosimRequest(("machine",), "gamma", NAME, settings=settings))
+    assert "scheduler" in composition.parts

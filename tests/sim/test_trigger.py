@@ -202,6 +202,31 @@ def test_a_pause_is_as_long_as_a_number_needs_to_reach_its_bound(condition, netw
     assert Trigger(condition, kernel).predicate.pause(0, 1) == pause
 
 
+@pytest.mark.parametrize("capacity", [1, 2, 3, 5, None])
+def test_each_token_is_compared_wherever_it_lies_in_its_channel(capacity):
+    """The places of a channel are used in turn, also while tokens wait for a slow reader."""
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    tokens = [(0, number, 100 + number, number / 2) for number in range(40)]
+    source, sink = kernel.add(StreamSource("source", tokens)), kernel.add(StreamSink("sink", [2, 0, 3]))
+    kernel.connect(source, "out", sink, "in", capacity=capacity)
+    kernel.build()
+    fields = {"coordinate": 1, "reference": 2}
+    conditions = {
+        (name, token[1]): Trigger(f"source.out has {name} == {token[place]}", kernel).predicate
+        for name, place in fields.items()
+        for token in tokens
+    }
+    seen = {}
+    while kernel.step():
+        for key, predicate in conditions.items():
+            if predicate.holds(kernel.time) and key not in seen:
+                seen[key] = kernel.time
+    pushed = [seen["coordinate", number] for number in range(40)]
+    assert pushed == [seen["reference", number] for number in range(40)] == sorted(set(pushed))
+    assert all(push < pop for push, (pop, _token) in zip(pushed, sink.received, strict=True))
+
+
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
