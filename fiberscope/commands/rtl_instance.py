@@ -58,7 +58,8 @@ def export_instance(
         return MACHINE_WRONG
     except HdlError as error:
         raise condense_error(error, folder) from error
-    print(f"{tokens:,} tokens in {request.leaf.cycles:,} cycles, in {simulator} as in the machine")
+    unit = "cycles" if request.leaf.clock is request.machine.kernel.clocks[0] else "ticks of the lanes"
+    print(f"{tokens:,} tokens in {request.leaf.cycles:,} {unit}, in {simulator} as in the machine")
     return 0
 
 

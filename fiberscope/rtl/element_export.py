@@ -98,8 +98,8 @@ class ElementRequest:
 
     @property
     def period(self) -> float:
-        """Return the clock period of the machine in ns."""
-        return float(10**9 / self.machine.kernel.clocks[0].hertz)
+        """Return the clock period of the instance in ns: on lanes, the length of a tick."""
+        return float(10**9 / self.leaf.clock.hertz)
 
     def differences(self, backend: Callable[[InstanceVerilog], Backend]) -> list[str]:
         """Return the first token, if any, in which the module and the machine differ."""
@@ -178,7 +178,7 @@ def export_element(order: ElementRequest, folder: Path, period: float | None = N
     Args:
         order: the instance.
         folder: folder of the files.
-        period: clock period in ns; None for the period of the machine.
+        period: clock period in ns; None for that of the instance in the machine.
 
     Raises:
         InputError, ConfigurationError, WorkloadError: see ``ElementRequest.leaf``; or the folder cannot be

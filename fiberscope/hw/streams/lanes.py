@@ -20,8 +20,10 @@ class Lanes(StreamBlock):
     done: how many elements the lanes hold in the step. ``in_stream`` then contains only some of these
     elements.
 
-    Timing: a step of e elements takes ceil(e / lanes) cycles, at least one. Stops take no additional time.
-    Elements that arrive late take further cycles.
+    Timing: one token per tick of the block's clock. A cycle of the lanes has ``ticks`` ticks, of which the
+    first is the one in which a step begins, or in which an element needs a further cycle. A step of e
+    elements takes ceil(e / lanes) cycles, at least one. Stops take no additional cycle. The next step, or
+    done, waits until the cycles of the step are over. Elements that arrive late take further cycles.
 
     Counts: ``steps``, and the ``elements`` that the lanes hold in them.
 
@@ -30,9 +32,10 @@ class Lanes(StreamBlock):
     Args:
         lanes: elements per cycle, at least 1.
         level: lowest level of the stops that end a step.
+        ticks: ticks of the block's clock per cycle of the lanes, at least 1.
 
     Raises:
-        ValueError: if ``lanes`` is below 1.
+        ValueError: if ``lanes`` or ``ticks`` is below 1.
     """
 
     COUNTERS = ("steps", "elements")
@@ -42,73 +45,61 @@ class Lanes(StreamBlock):
     in_sizes: Channel | None
     out_stream: OutputStream
 
-    def __init__(self, name: str, lanes: int, level: int = 0) -> None:
+    def __init__(self, name: str, lanes: int, level: int = 0, ticks: int = 1) -> None:
         super().__init__(name)
-        if lanes < 1:
-            raise ValueError(f"{name}: lanes must be at least 1, not {lanes}")
+        for label, number in (("lanes", lanes), ("ticks", ticks)):
+            if number < 1:
+                raise ValueError(f"{name}: {label} must be at least 1, not {number}")
         self.lanes = lanes
         self.level = level
-        self.in_step = False  # whether elements of the current step have passed, in this cycle or before
-        self.free_from = 0  # first cycle in which a step with a known size may begin
+        self.ticks = ticks
+        self.in_step = False  # whether a step has begun and not ended
+        self.free_from = 0  # first tick in which the next step may begin
+        self.cycle_end = 0  # first tick after the current cycle of the lanes
+        self.free_lanes = 0  # lanes that have no element in this cycle
         self.steps = 0
         self.elements = 0
 
     def update(self, now: int) -> int:
-        """Pass elements of one step."""
-        if not self.in_stream.can_pop():
-            return self.wait_input(self.in_stream)
-        return self._count(now) if self.in_sizes is None else self._hold(now, self.in_sizes)
-
-    def _hold(self, now: int, sizes: Channel) -> int:
-        """Pass elements of a step with a known size; the next step waits until that time is over."""
+        """Pass a token, or begin a step with it, or wait until a cycle or a step is over."""
         source = self.in_stream
+        if not source.can_pop():
+            return self.wait_input(source)
+        kind = source.control()
         if not self.in_step:
             if now < self.free_from:
                 return self.busy(self.free_from)
-            if source.control() == DONE:
-                self.out_stream.push(DONE)
-                source.pop()
-                return self.finish(now)
-            if not sizes.can_pop():
-                return self.wait_input(sizes)
-            size = sizes.coordinate()
-            sizes.pop()
-            self.in_step = True
-            self.elements += size
-            self.free_from = now + max(1, (size + self.lanes - 1) // self.lanes)
-        for _lane in range(self.lanes + 1):  # one element for each lane, and the stop
-            if not source.can_pop() or self.out_stream.first_full() is not None:
-                break
-            ends_step = source.control() == STOP and source.coordinate() >= self.level
-            self.out_stream.forward(source)
-            source.pop()
-            if ends_step:
-                self.in_step = False
-                self.steps += 1
-                return self.busy(max(now + 1, self.free_from))
-        return self.busy(now + 1)
+            if kind != DONE:
+                sizes = self.in_sizes
+                if sizes is not None and not sizes.can_pop():
+                    return self.wait_input(sizes)
+                self._begin_step(now)
+        if kind in (DATA, EMPTY):
+            if self.free_lanes == 0 or now >= self.cycle_end:
+                if now < self.cycle_end:
+                    return self.busy(self.cycle_end)
+                self._begin_cycle(now)
+            self.free_lanes -= 1
+            self.elements += self.in_sizes is None
+        elif kind == STOP and source.coordinate() >= self.level:
+            self.in_step = False
+            self.steps += 1
+        self.out_stream.forward(source)
+        source.pop()
+        return self.finish(now) if kind == DONE else self.busy(now + 1)
 
-    def _count(self, now: int) -> int:
-        """Pass elements of a step whose size is the number of its elements in the stream."""
-        source = self.in_stream
-        free_lanes = self.lanes
-        has_ended = False  # whether the step of this cycle has ended
-        while source.can_pop() and self.out_stream.first_full() is None:
-            kind = source.control()
-            if kind in (DATA, EMPTY):
-                if has_ended or free_lanes == 0:
-                    break
-                free_lanes -= 1
-                self.elements += 1
-                self.in_step = True
-            elif kind == STOP and source.coordinate() >= self.level:
-                if has_ended:
-                    break
-                has_ended = free_lanes < self.lanes or not self.in_step
-                self.in_step = False
-                self.steps += 1
-            self.out_stream.forward(source)
-            source.pop()
-            if kind == DONE:
-                return self.finish(now)
-        return self.busy(now + 1)
+    def _begin_step(self, now: int) -> None:
+        """Begin a step, and pop its size if it is known before its end."""
+        self.in_step = True
+        self._begin_cycle(now)
+        if self.in_sizes is not None:
+            size = self.in_sizes.coordinate()
+            self.in_sizes.pop()
+            self.elements += size
+            self.free_from = max(self.free_from, now + self.ticks * ((size + self.lanes - 1) // self.lanes))
+
+    def _begin_cycle(self, now: int) -> None:
+        """Begin a cycle of the lanes, all of which are free."""
+        self.free_lanes = self.lanes
+        self.cycle_end = now + self.ticks
+        self.free_from = max(self.free_from, self.cycle_end)

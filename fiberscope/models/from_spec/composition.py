@@ -44,6 +44,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
             the core's clock if the factor is 1.
         lane_clock: clock of the blocks of stages on lanes, fast enough for the stage with the most lanes; the
             core's clock if no stage has lanes.
+        lane_ticks: ticks of this clock per cycle of the core.
         instances: largest number of instances of a stage.
     """
 
@@ -73,8 +74,8 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         walk, core = parameters.timing.walk, self.kernel.clocks[0]
         self.outer_clock = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
         # One clock for all stages with lanes: the stage with the most lanes needs the most ticks a cycle
-        ratio = clock_ratio(max(stage.lanes for stage in stages))
-        self.lane_clock = self.kernel.clock("lanes", core.hertz * ratio) if ratio > 1 else core
+        self.lane_ticks = ticks = clock_ratio(max(stage.lanes for stage in stages))
+        self.lane_clock = self.kernel.clock("lanes", core.hertz * ticks) if ticks > 1 else core
         self._stages = stages
         self.instances = max(stage.instances for stage in stages)
 

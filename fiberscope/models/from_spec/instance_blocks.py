@@ -296,13 +296,11 @@ class InstanceBlocks:
         return None
 
     def _add_lanes(self, end: PortOf) -> PortOf:
-        """Add the lanes before a port, and return their input.
-
-        Lanes run in the core's clock, and group the sizes that look-ups on lanes send.
-        """
+        """Add the lanes before a port, and return their input."""
         stage = self.memory.stage
         # A step has all loops on lanes, so that a stop of level ``vectors`` - 1 ends it.
-        lanes = self.machine.add(Lanes, f"{self.name}lanes", stage.lanes, stage.vectors - 1)
+        arguments = stage.lanes, stage.vectors - 1, self.machine.lane_ticks
+        lanes = self.machine.add_at(self.machine.lane_clock, Lanes, f"{self.name}lanes", *arguments)
         self._connect((lanes, "out_stream[0]"), end)
         for node in self.nodes.values():
             if node.type == LANE_SEEK:

@@ -4,7 +4,7 @@ A loop in space that contains no other loop has no task to dispatch. Its element
 unit, such as the multipliers of SIGMA's Flex-DPE. An iteration of the loops around it is a step. A step of e
 elements on n lanes takes max(1, ceil(e / n)) cycles.
 
-A lane is not a component. The blocks of an instance run in a faster clock, so that no block limits the
+A lane is not a component. All blocks of an instance run in a faster clock, so that no block limits the
 throughput. ``fiberscope.hw.streams.lanes.Lanes`` delays each step by its number of cycles.
 """
 

@@ -9,6 +9,7 @@ from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.counter import Counter
 from fiberscope.hw.streams.dense import DenseScanner
+from fiberscope.hw.streams.lane_seek import LaneSeek
 from fiberscope.hw.streams.locator import DenseLocator
 from fiberscope.hw.streams.seek import Seek
 from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
@@ -26,11 +27,11 @@ def count_payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -
     """
     largest = 1 << LEVEL_BITS - 1
     for block in blocks.values():
-        if isinstance(block, CompressedScanner | Seek):
-            level = block.level
-            positions = level.begin(level.fibers)
-            largest = max(largest, level.fibers, positions, *map(level.coordinate, range(positions)))
-        elif isinstance(block, Counter | ArrayLoad):
+        levels = [block.level] if isinstance(block, CompressedScanner | Seek | LaneSeek) else []
+        levels += [block.other] if isinstance(block, LaneSeek) else []
+        for level in levels:
+            largest = max(largest, level.fibers, level.begin(level.fibers), *level.coordinates)
+        if isinstance(block, Counter | ArrayLoad):
             largest = max(largest, block.size)
         elif isinstance(block, FiberWays):
             largest = max(largest, len(block.segments), len(block.coordinates), *block.coordinates)

@@ -7,6 +7,7 @@ their transfers: cycle, kind, payload and value. Cycle 0 is the transfer of the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.backend import Backend
@@ -18,11 +19,27 @@ from fiberscope.hw.streams.tokens import DATA, DONE
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.verilog import GraphVerilog, strip_machine
 from fiberscope.sim import Channel, Kernel, SimulationError
+from fiberscope.sim.clock import Clock
 
 Transfer = tuple[int, int, int, float]  # cycle, kind, payload or level, value
 Transcript = Mapping[str, list[Transfer]]
 Stores = dict[str, dict[tuple[int, int], float]]  # by port, control and address
 Offers = Mapping[str, Sequence[tuple[int, Token]]]  # by port: tokens, and the first cycle of each
+
+
+class ChannelTranscripts(NamedTuple):
+    """The transcripts of the channels of a machine, by name of the channel.
+
+    Args:
+        popped: the tokens that leave the channel, each with its cycle.
+        pushed: the tokens that enter the channel, each with its cycle.
+        arrivals: for each token of ``pushed``, the cycle of the reader's clock from which it is visible.
+    """
+
+    popped: dict[str, list[Transfer]]
+    pushed: dict[str, list[Transfer]]
+    arrivals: dict[str, list[int]]
+
 
 ROOT = ((0, Token(DATA, 0, 0, 0.0)), (0, Token(DONE, 0, 0, 0.0)))
 
@@ -37,35 +54,38 @@ def machine_transcript(machine: GraphMachine) -> Transcript:
     channels = {
         f"{strip_machine(link.consumer.component)}.{link.consumer.label}": link.channel for link in links
     }
-    return record_transcripts(machine.kernel, channels)[0]
+    return record_transcripts(machine.kernel, channels, machine.kernel.clocks[0]).popped
 
 
-def record_transcripts(kernel: Kernel, channels: Mapping[str, Channel]) -> tuple[Transcript, Transcript]:
-    """Run a machine to its end, and return two transcripts of its channels by name.
-
-    The first has the tokens that leave a channel, the second those that enter it, each with its cycle.
+def record_transcripts(kernel: Kernel, channels: Mapping[str, Channel], clock: Clock) -> ChannelTranscripts:
+    """Run a machine to its end, and return the transcripts of its channels by name.
 
     Args:
         kernel: kernel of the machine, before its first cycle.
         channels: the channels to record, by the name that they have in the transcripts.
+        clock: the clock whose cycles are recorded.
     """
-    popped: dict[str, list[Transfer]] = {name: [] for name in channels}
-    pushed: dict[str, list[Transfer]] = {name: [] for name in channels}
+    transcripts = ChannelTranscripts({}, {}, {})
+    popped, pushed, arrivals = transcripts
+    for name in channels:
+        popped[name], pushed[name], arrivals[name] = [], [], []
     running = True
     while running:
         previous = {
             name: (channel.pops, channel.pushes, channel.token(0)) for name, channel in channels.items()
         }
         running = kernel.step()
+        cycle = max(kernel.time, 0) // clock.period
         for name, channel in channels.items():
             pops, pushes, head = previous[name]
             # a channel gives at most one token a cycle, which was its head before the step
             if channel.pops > pops:
-                popped[name].append(_transfer(kernel.cycle, *head))
+                popped[name].append(_transfer(cycle, *head))
             # the new tokens are the last in the channel: none is popped in the cycle of its push
             for index in range(channel.occupancy - (channel.pushes - pushes), channel.occupancy):
-                pushed[name].append(_transfer(kernel.cycle, *channel.token(index)))
-    return popped, pushed
+                pushed[name].append(_transfer(cycle, *channel.token(index)))
+                arrivals[name].append(channel.arrival(index))
+    return transcripts
 
 
 def _transfer(cycle: int, kind: int, payload: int, _reference: int, value: float) -> Transfer:

@@ -49,6 +49,8 @@ _MORE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "seek": ((4, 7), (4, 6)),
     "fiber_pairs": ((), (3, 4, 6)),
     "touched": ((), (4, 6)),
+    "lanes": ((5, 6, 9, 20), (6,)),
+    "lane_seek": ((16,), ()),
 }
 
 _FOUND = [
@@ -66,6 +68,7 @@ _FILES = (
     "stream_dense_scenario",
     "stream_absent_scenario",
     "stream_lookups_scenario",
+    "stream_lanes_scenario",
     "stream_reducers_scenario",
     "items_scenario",
     "counter_banks_scenario",

@@ -272,6 +272,40 @@ STREAM_BINS = {
         "no space for positions": _full("out_ref0"),
         "no space for positions of columns": _full("out_ref1"),
     },
+    "lanes": {
+        f"{lanes} lanes": lambda run, lanes=lanes: run.given.lanes == lanes and run.counted("steps") > 4
+        for lanes in (1, 2, 3, 8, 20, 1000)
+    }
+    | {
+        f"{'' if sized else 'un'}sized steps": lambda run, sized=sized: (
+            run.given.sized == sized and run.counted("elements") > 50
+        )
+        for sized in (0, 1)
+    }
+    | {
+        "steps of several loops": lambda run: run.given.level == 2 and run.counted("steps") > 9,
+        "several clock cycles": lambda run: run.given.ticks == 7 and run.counted("steps") > 9,
+        "references of 62 bits": lambda run: run.given.reference_bits == 62,
+        "an element missing": _missing("in_stream"),
+        "a size missing": _missing("in_sizes"),
+        "no space": _full("out_stream"),
+    },
+    "lane_seek": {
+        "elements without a match": lambda run: run.counted("matches") > 20 < run.counted("out_crd_stops"),
+        "held fibers that stay": lambda run: 3 < run.counted("folds") < run.counted("out_crd_stops") // 3,
+        "a negative factor": lambda run: run.given.factor < 0 < run.counted("matches"),
+        "a part of a coordinate": lambda run: (
+            run.given.divisor == 3 and run.given.modulus == 5 and run.counted("matches") > 5
+        ),
+        "64 banks": lambda run: run.given.banks >= 64 and run.counted("matches") > 50,
+        "references of 62 bits": lambda run: run.given.reference_bits == 62,
+        "a held fiber missing": _missing("in_ref0"),
+        "a searched fiber missing": _missing("in_ref1"),
+        "no space for coordinates": _full("out_crd"),
+        "no space for held positions": _full("out_ref0"),
+        "no space for positions": _full("out_ref1"),
+        "no space for sizes": _full("out_sizes"),
+    },
     "run_sum": {
         "many additions": lambda run: run.counted("additions") > 50,
         "runs of one": lambda run: run.counted("out_crd_data") > 50,

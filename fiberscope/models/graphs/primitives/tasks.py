@@ -209,9 +209,6 @@ class _LaneSeek(_SkipAhead):
     ``_Projection`` with one input.
     """
 
-    def missing_twin(self, node: Node) -> str:
-        return f"there is no RTL of {self.type}; a machine from its specification simulates it"
-
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.lane_seek import LaneSeek
 
@@ -220,6 +217,13 @@ class _LaneSeek(_SkipAhead):
         )
         factor, divisor, size = (int(number) for number in node["terms"].split())
         return LaneSeek(name, first, second, factor, divisor, size, int(node["constant"]))
+
+    def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
+        from fiberscope.hw.streams.lane_seek import LaneSeek
+        from fiberscope.hw.streams.lane_seek_rtl import words_of
+
+        assert isinstance(block, LaneSeek)
+        return words_of(block)
 
 
 class _RunSum(Primitive):

@@ -5,15 +5,13 @@ import pytest
 from drawn_flattened import computed, flattening
 from drawn_specifications import programs
 from drawn_storage import plain
-from hypothesis import HealthCheck, assume, find, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from mapped_runs import built, compare, ran
+from mapped_runs import compare, ran
 from scipy import sparse
 
 import fiberscope
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.base.errors import InputError
-from fiberscope.models.from_spec.verilog import export_instance
 from fiberscope.models.trace.evaluate import Attachment, run
 from fiberscope.models.trace.recorder import Recorder
 
@@ -207,21 +205,6 @@ def test_a_step_of_sigma_takes_the_elements_of_its_fold(lanes, seed):
     wanted = steps_of_sigma(a, b, 128 * (lanes or 128))
     assert report.verification.passed
     assert wanted <= report.cycles <= wanted + FILL
-
-
-def test_an_instance_with_lanes_is_refused_as_verilog():
-    program = find(programs(), on_lanes, settings=settings(database=None))
-    machine = built(program, lanes=2, memory="ideal")
-    with pytest.raises(InputError, match="PE: its 2 lanes are not simulated one by one"):
-        export_instance(machine, "PE", "leaf", 16, 16)
-
-
-def on_lanes(program):
-    """Whether a program's machine has lanes."""
-    try:
-        return built(program, lanes=2).stages[0].stage.lanes > 0
-    except ConfigurationError:
-        return False
 
 
 def test_a_store_with_a_bandwidth_is_the_memory_of_a_machine_without_dram():

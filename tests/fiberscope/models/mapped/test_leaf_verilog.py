@@ -32,6 +32,8 @@ MANY = settings(FEW, max_examples=300)
 BITS, POINTS = 32, 64
 NO_TWIN = "there is no RTL of skipahead"  # it skips any distance in a cycle
 NO_SUM = "no hardware here computes operators"  # an accumulator that keeps one of equal values has no twin
+MANY_ELEMENTS = "uniform:rows=30,cols=30,nonzeros=300"
+TWO_LANES = ["--set", "timing.lanes=1", "--set", "dpe.count=2"]
 NO_ABSENT = "no hardware here", "there is no RTL of "
 
 
@@ -91,6 +93,10 @@ INSTANCES = {
     "a merger": (merging(), (NO_TWIN,), {"depth": 3, "stages": 2}),
     "lookups": (flattening() | computed(), (NO_TWIN, NO_SUM), {}),
     "fibers intersected in pairs": (paired(), (NO_TWIN,), {}),
+    **{
+        f"{lanes} lanes": (programs() | flattening() | computed(), (NO_TWIN, NO_SUM), {"lanes": lanes})
+        for lanes in (1, 3, 8)
+    },
     "registered memories": (programs(), (NO_TWIN,), {"memory": "registered"}),
     # Some values are infinite, and some not a number, which is unequal to itself
     "operators of another meaning": (redefined(), (NO_TWIN, *NO_ABSENT), {"value": "float64"}),
@@ -216,11 +222,10 @@ def test_each_stage_of_graphicionado_runs_as_in_the_machine(stage, tmp_path, pri
 
 
 def test_a_multiplier_of_sigma_without_lanes_runs_as_in_the_machine(tmp_path, printed):
-    text = (ROOT / "fiberscope/accelerators/sigma/spec.yaml").read_text()
     lanes = "width: ${dpe.multipliers * 32}"
-    assert lanes in text
+    assert lanes in SIGMA
     own = tmp_path / "sigma.yaml"
-    own.write_text(text.replace(lanes, "width: 32"))
+    own.write_text(SIGMA.replace(lanes, "width: 32"))
     words = ["rtl", "export", str(own), "--level", "FlexDPE", "--set", "dpe.count=2", "-o", str(tmp_path)]
     operands = [f"{name}={ROOT / 'examples/worked_three.mtx'}" for name in "AB"]
     assert "in pyrtl as in the machine" in printed(*words, *operands)
@@ -236,6 +241,58 @@ def test_a_processing_element_of_extensor_runs_as_in_the_machine(tmp_path, print
     out = printed(*words, *(word for size in sizes for word in ("--set", size)))
     assert "in pyrtl as in the machine" in out
     assert "_fiber_pairs fiberpairs" in (tmp_path / "leaf_extensor_pe.v").read_text()
+
+
+SIGMA = (ROOT / "fiberscope/accelerators/sigma/spec.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("seed", "slice_k", "fold", "lanes"), [(0, 128, 16384, 2), (1, 4, 6, 1), (2, 3, 9, 2), (3, 2, 1, 3)]
+)
+def test_a_flex_dpe_of_sigma_runs_as_in_the_machine(seed, slice_k, fold, lanes, tmp_path, printed):
+    """One fold, or several in each slice of k, of matrices with empty rows and columns."""
+    text = SIGMA.replace("uniform_shape(128)", f"uniform_shape({slice_k})").replace("A.16384", f"A.{fold}")
+    (tmp_path / "sigma.yaml").write_text(text)
+    draws, operands = np.random.default_rng(seed), []
+    for name, shape in (("A", (7, 9)), ("B", (9, 6))):
+        dense = draws.integers(-8, 9, shape) * (draws.random(shape) < 0.3)
+        dense[seed % 4], dense[:, 2] = 0, 0
+        np.save(tmp_path / f"{name}.npy", dense)
+        operands.append(f"{name}={tmp_path / name}.npy")
+    words = ["rtl", "export", str(tmp_path / "sigma.yaml"), "--level", "FlexDPE", *operands]
+    sizes = ["--set", f"timing.lanes={lanes}", "--set", "dpe.count=2", "-o", str(tmp_path)]
+    assert "ticks of the lanes, in pyrtl as in the machine" in printed(*words, *sizes)
+    text = (tmp_path / "leaf_sigma_flexdpe.v").read_text()
+    assert "_lane_seek laneseek_MK00" in text
+    assert "_lanes lanes" in text
+
+
+OWN_STEPS = """\
+einsum:
+  declaration: {A: [M, K], B: [K, N], Z: [M, N]}
+  expressions: ["Z[m, n] = A[m, k] * B[k, n]"]
+mapping:
+  rank-order: {A: [M, K], B: [N, K], Z: [M, N]}
+  loop-order: {Z: [M, N, K]}
+  spacetime: {Z: {space: [M, K], time: [N]}}
+architecture:
+  Chip:
+    - name: Chip
+      attributes: {clock_frequency: 1 GHz}
+      subtree: [{name: "PE[2]", local: [{name: Multiplier, class: Compute, attributes: {type: mul}}]}]
+bindings: {Z: [{config: Chip}, {component: Multiplier, bindings: [{op: mul}]}]}
+"""
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_tasks_of_the_core_arrive_at_an_instance_in_its_ticks(lanes, tmp_path, printed):
+    """Each instance has its own steps, so that the cut runs in another clock than the instance."""
+    (tmp_path / "own.yaml").write_text(OWN_STEPS)
+    words = ["rtl", "export", str(tmp_path / "own.yaml"), "--level", "PE", "-o", str(tmp_path)]
+    assert "as in the machine" in printed(*words, "--set", f"timing.lanes={lanes}")
+    arrivals = (tmp_path / "leaf_own_pe_streams.csv").read_text().splitlines()[1:]
+    assert len(arrivals) > 20
+    assert {int(line.split(",")[1]) % 32 for line in arrivals} == {0}  # ticks of a cycle
 
 
 SMALL_GAMMA = ["--set", "pe.radix=8", "--set", "pe.count=2"]
@@ -264,7 +321,15 @@ def test_a_float_of_an_instance_is_rounded_as_in_the_machine(machine, value, bit
         (["merger", "--level", "pe"], "--level, --stage and tensors are for a specification"),
         (["merger", "--stage", "R"], "--level, --stage and tensors are for a specification"),
         (["spec:gamma", "--level", "pe", "--stage", "Y"], "there is no stage Y; known: Z"),
-        (["spec:sigma", "--level", "FlexDPE"], "FlexDPE: its 16,384 lanes are not simulated one by one"),
+        (["spec:sigma", "--level", "FlexDPE"], "FlexDPE: it has 16,384 lanes, and Verilog has at most 1,024"),
+        (
+            ["spec:sigma", "--level", "FlexDPE", "--set", "dpe.count=2", "--set", "timing.lanes=50"],
+            "accumulate.in_crd[0]: a channel of 1,600 tokens; Verilog has at most 1,024",
+        ),
+        (
+            ["spec:sigma", "--level", "FlexDPE", *TWO_LANES, f"A={MANY_ELEMENTS}", f"B={MANY_ELEMENTS}"],
+            "laneseek_MK00: lane_seek: banks must be from 1 to 256, not 300",
+        ),
         (
             ["spec:graphicionado", "--level", "Stream"],
             "arrayvals_A0: inf, which stands for absent values, is no",
@@ -274,7 +339,7 @@ def test_a_float_of_an_instance_is_rounded_as_in_the_machine(machine, value, bit
     ],
 )
 def test_what_cannot_be_exported_is_refused_in_a_line(words, said, tmp_path, run_command):
-    tensors = ["B=uniform:rows=8,cols=8,nonzeros=8"] if "A=" in words[-1] else []
+    tensors = ["B=uniform:rows=8,cols=8,nonzeros=8"] if words[-1].startswith("A=") else []
     code, _out, err = run_command("rtl", "export", *words, *tensors, "-o", str(tmp_path))
     assert (code, said in err) == (2, True)
 
