@@ -18,6 +18,7 @@ from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.rtl.tools.activity import RecordingBackend
 from fiberscope.hw.rtl.tools.area import SHIPPED
 from fiberscope.hw.rtl.tools.netlist import map_to_cells
+from fiberscope.rtl import machine_power
 from fiberscope.rtl.machine_power import (
     EqualParts,
     MachinePower,
@@ -133,3 +134,16 @@ def test_what_is_held_has_a_name_in_its_scope():
 )
 def test_what_cannot_be_measured_is_said_in_one_line(arguments, line, refusal):
     assert refusal("rtl", "power", *arguments) == f"fiberscope: {line}\n"
+
+
+def test_each_part_is_mapped_to_cells_once_with_its_own_netlist(monkeypatch):
+    parts = [Part(OF_STREAM, carrying(TOKENS, capacity)) for capacity in (2, 3, 4)]
+    monkeypatch.setattr(machine_power, "map_to_cells", lambda text, module, _cells: (module, text))
+    steps = []
+    netlists = machine_power._map_parts(parts, CELLS, lambda *step: steps.append(step[1:]))
+    assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert list(netlists) == parts
+    assert len({text for _module, text in netlists.values()}) == 3
+    for part, (module, text) in netlists.items():
+        assert module == part.interface.module
+        assert f"module {module}" in text
