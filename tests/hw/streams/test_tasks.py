@@ -145,6 +145,18 @@ def test_a_held_fiber_is_looked_up_as_a_whole():
     assert (seek.matches, seek.folds) == (3, 1)
 
 
+def test_matches_leave_in_the_order_of_the_lanes_whose_fiber_changes():
+    """Elements of coordinates 1, 5 and 8 seek 1, 1 and 0; that of the second fiber seeks 0."""
+    seek = LaneSeek("seek", Level([0, 3, 4], [1, 5, 8, 4]), Level([0, 2], [0, 1]), size=4)
+    inputs = {"in_ref0": now(0, "S0", 1, "S0", 0, "S0", "D"), "in_ref1": now(0, "S0", 0, "S0", 0, "S0", "D")}
+    found = run_streams(seek, inputs, ["out_ref0", "out_ref1", "out_sizes"], checked=False)
+    references = {name: [token for _cycle, token in stream] for name, stream in found.items()}
+    assert references["out_ref0"] == [0, 1, 2, "S1", 3, "S1", 0, 1, 2, "S1", "D"]
+    assert references["out_ref1"] == [1, 1, 0, "S1", 0, "S1", 1, 1, 0, "S1", "D"]
+    assert references["out_sizes"] == [3, 1, 3]
+    assert seek.folds == 3
+
+
 def test_lanes_take_the_time_of_what_they_hold():
     """Of 5 and 3 elements on two lanes: three cycles and two, however few pass."""
     lanes = Lanes("lanes", 2, ticks=10)
