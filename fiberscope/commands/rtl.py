@@ -288,7 +288,7 @@ def loop(
       fiberscope rtl loop merger gamma my.mtx --set pe.radix=8 --at gamma.pe01.merger
       fiberscope rtl loop merger,bank gamma uniform:rows=60,cols=60,nonzeros=300
       fiberscope rtl loop merger gamma my.mtx --verilog mine.v --module my_merger
-      fiberscope rtl loop bank gamma my.mtx --part merger=my_blocks.py:MyMerger
+      fiberscope rtl loop bank gamma my.mtx --part merger=my_blocks.py:SlowMerger
       fiberscope rtl loop merger gamma my.mtx --vcd loop.vcd --vcd-scope pe00
     """
     request = make_request(context.params, waves.waveform())
