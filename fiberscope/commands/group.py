@@ -175,7 +175,7 @@ def lazy_group(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
             limit = formatter.width - widest - HELP_MARGIN
             for heading, commands in headings.items():
                 helps = [(name, _load_command(name).get_short_help_str(limit)) for name in commands]
-                with formatter.read_section(heading):
+                with formatter.section(heading):
                     formatter.write_dl([(f"{name:{widest}}", short_help) for name, short_help in helps])
 
     return LazyGroup

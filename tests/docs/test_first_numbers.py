@@ -43,7 +43,7 @@ def test_the_rows_that_are_not_run_follow_from_those_that_are():
     assert shown == ours
     assert reported.keys() == shown.keys()
     for (machine, matrix), number in reported.items():
-        figures = read_published(accelerators.find(machine.lower())).find(matrix, "reported")
+        figures = read_published(accelerators.find(machine.lower())).find(matrix, "reported", "simple")
         assert number == figures.cycles
         error = shown[machine, matrix] / number - 1
         assert TABLE["error"][1][machine, matrix] == f"{100 * error:+.1f} %"

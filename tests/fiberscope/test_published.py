@@ -17,7 +17,7 @@ def test_wiki_vote_comes_near_what_was_published(name, most, monkeypatch, tmp_pa
     settings = known.settings | known.models["simple"]
     report = fiberscope.simulate(name, "wiki-Vote", settings=settings, exact=True)
     assert report.workload.source == "real"
-    reported, modelled = (known.find("wiki-Vote", by) for by in ("reported", "TeAAL"))
+    reported, modelled = (known.find("wiki-Vote", by, "simple") for by in ("reported", "TeAAL"))
     assert report.cycles == pytest.approx(reported.cycles, rel=most)
     counted = modelled if reported.minimum else reported  # what is reported of Gamma is read off a plot
     moved = sum(tensor.read_bytes + tensor.write_bytes for tensor in report.traffic.values())
@@ -37,6 +37,6 @@ def test_gamma_on_stand_ins_with_their_dense_core_comes_near_too(matrix, memory,
     known = read_published(accelerators.find("gamma"))
     report = fiberscope.simulate("gamma", matrix, settings=known.settings | known.models[memory])
     assert report.workload.source == "surrogate"
-    assert report.cycles == pytest.approx(known.find(matrix, "reported").cycles, rel=0.08)
+    assert report.cycles == pytest.approx(known.find(matrix, "reported", memory).cycles, rel=0.08)
     moved = {name: tensor.read_bytes + tensor.write_bytes for name, tensor in report.traffic.items()}
     assert moved["partial"] < 0.03 * sum(moved.values())

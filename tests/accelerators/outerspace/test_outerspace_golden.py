@@ -36,7 +36,7 @@ def test_counts_and_traffic_of_the_published_matrices(name, published):
         for tensor, part in machine.traffic().items()
     }
     assert useful["T"] == (t, t)
-    figures = reported_runs(ACCELERATOR).find(name, "reported")
+    figures = reported_runs(ACCELERATOR).find(name, "reported", "dram")
     reported = {tensor: share / figures.minimum for tensor, share in figures.traffic.items()}
     for tensor in ("A", "B", "Z"):
         assert sum(useful[tensor]) / MINIMUM[name] == pytest.approx(reported[tensor], abs=0.03)
