@@ -97,6 +97,8 @@ def compare(
 def _study(name: str) -> Study:
     """Return a named study of a checkout, or the study of a machine.
 
+    Any other name is taken for a machine. The returned study refuses an unknown name when it is called.
+
     Raises:
         InputError: the named study needs a checkout of the sources.
     """
@@ -118,7 +120,14 @@ def _study(name: str) -> Study:
 def _machine(
     accelerator: str, matrices: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[object, list[Table]]:
-    """Return the comparison of a machine as data and as tables."""
+    """Return the comparison of a machine as data and as tables.
+
+    A machine with several designs, of which speed-ups are published, is compared by these. Any other machine
+    is compared by cycles and traffic.
+
+    Raises:
+        ConfigurationError: there is no such machine.
+    """
     from fiberscope import accelerators
     from fiberscope.explore.speedups import has_designs
 
@@ -139,7 +148,11 @@ def _published(
 def _designs(
     kind: Kind[Any], workloads: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[list[Any], list[Table]]:
-    """Run the designs of a machine; return speed-ups as data and as tables."""
+    """Run the designs of a machine; return speed-ups as data and as tables.
+
+    Raises:
+        InputError: surrogates are requested, with which no published speed-up is compared.
+    """
     from fiberscope.explore import speedups
 
     remaining = dict(options)
@@ -170,6 +183,7 @@ def _cycles(runs: Sequence[Run]) -> Table:
             _number(run.teaal),
             _percent(run.teaal_error),
         )
+    # ``as_published`` depends on the model alone: all runs of a model count, or none of them
     for model in dict.fromkeys(run.model for run in runs if run.as_published):
         own_errors = [abs(run.error) for run in runs if run.model == model and run.error is not None]
         teaal_errors = [
@@ -180,7 +194,10 @@ def _cycles(runs: Sequence[Run]) -> Table:
 
 
 def _traffic(runs: Sequence[Run]) -> Table:
-    """Return a table with a row for each run and tensor."""
+    """Return a table with a row for each run and tensor.
+
+    The error of a tensor is relative to the reported traffic of all tensors, so that errors add up.
+    """
     columns = ("Matrix", "Memory", "Tensor", "Traffic", "Reported", "TeAAL", "Error, of all")
     table = Table("Traffic in bytes; errors are parts of all reported traffic", columns, labels=3)
     for run in runs:
@@ -198,7 +215,7 @@ def _traffic(runs: Sequence[Run]) -> Table:
 
 
 def _cycles_of(run: Run) -> str:
-    """Format the cycles, with the range if several surrogates were drawn."""
+    """Format the cycles, with the range if several random matrices were drawn and their cycles differ."""
     interval = f" ({run.least:,} to {run.most:,})" if run.most > run.least else ""
     return f"{run.cycles:,}{interval}"
 

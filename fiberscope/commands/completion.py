@@ -20,7 +20,7 @@ def complete_accelerator(incomplete: str) -> list[str]:
 
 
 def complete_matrix(incomplete: str) -> list[str]:
-    """Return matching names of registered matrices; the shell completes files."""
+    """Return matching names of registered matrices; other registered tensors and files are left out."""
     from fiberscope import workloads
 
     return _filter_prefix(incomplete, (entry.name for entry in workloads.entries() if entry.is_matrix))
@@ -32,7 +32,9 @@ def complete_name(incomplete: str) -> list[str]:
 
 
 def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
-    """Return matching parameter keys of the accelerator on the command line; none without an accelerator.
+    """Return matching parameter keys of the machine on the command line; none without a machine.
+
+    The machine of ``convert`` is MINT, and that of ``graph run`` is the machine that runs graphs.
 
     Args:
         context: the parsed part of the command line.
@@ -43,6 +45,9 @@ def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
 
 def complete_setting(context: typer.Context, incomplete: str) -> list[str]:
     """Return matching parameters with their shipped values, such as ``pe.count=32``.
+
+    The machine is found as by ``complete_parameter``. A started value, as in ``pe.count=6``, matches only the
+    shipped value.
 
     Args:
         context: the parsed part of the command line.
@@ -64,6 +69,7 @@ def _shipped_values(context: typer.Context) -> dict[str, str]:
         shipped = parameters(_parameter_file(context))
     except accelerators.ConfigurationError:
         return {}
+    # Without blanks, as in ``512KiB``, because a shell would split the setting at a blank
     return {parameter.key: format_value(parameter.value).replace(" ", "") for parameter in shipped}
 
 
@@ -83,6 +89,7 @@ def _parameter_file(context: typer.Context) -> Path:
         from fiberscope.models.graphs.settings import DEFAULTS
 
         return DEFAULTS
+    # The name of the argument with the machine in: sim, compare and others; info; model
     arguments = (context.params.get(name) for name in ("accelerator", "name", "specification"))
     # After an option without a value, arguments are not parsed.
     named = next(filter(None, arguments), None) or next(iter(context.args), "")

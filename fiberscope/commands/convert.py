@@ -75,6 +75,14 @@ def _run_with_rtl(
 ) -> int:
     """Run a conversion with RTL, and compare it with the event simulation; return the exit code.
 
+    Args:
+        blocks: the units to replace, separated by commas.
+        matrix: the matrix to convert.
+        options: the options of the command line; of them, settings and the options of a waveform are used.
+        conversion_settings: formats and bits, which override settings of the user.
+        simulator: the HDL simulator.
+        output: the folder of the files.
+
     Raises:
         InputError: an option does not apply to a comparison, or the run is invalid.
     """
@@ -83,6 +91,7 @@ def _run_with_rtl(
     for option in NOT_WITH_RTL:
         if getattr(options, option):
             raise InputError(f"{flag(option)}: cannot be combined with --rtl, which compares two runs")
+    # The settings of the command come last, because the last value of a key counts
     settings = [*(options.settings or []), *(f"{key}={value}" for key, value in conversion_settings.items())]
     request = {"blocks": blocks, "accelerator": "mint", "operands": [matrix], "settings": settings}
     return print_comparison(make_request(request, options.waveform()), simulator, output)

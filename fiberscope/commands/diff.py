@@ -55,7 +55,10 @@ def diff(before: _Before, after: _After, json: _Json = None) -> None:
 
 
 def show_difference(difference: Difference, before: Report, after: Report) -> None:
-    """Print the differences between two reports.
+    """Print the differences between two reports, or that nothing changed.
+
+    All settings that differ are printed, but at most ``MAX_PROVENANCE`` differences of sources, operands and
+    environment, and at most ``MAX_CHANGES`` results.
 
     Args:
         difference: the differences.
@@ -77,7 +80,11 @@ def show_difference(difference: Difference, before: Report, after: Report) -> No
 
 
 def _headline(difference: Difference, before: Report, after: Report) -> Text:
-    """Return the cycles of both runs, and the speed-up if the difference is significant."""
+    """Return the cycles of both runs, and the speed-up if the difference is significant.
+
+    The difference of two exact runs is significant if their cycles differ. If a run is an estimate, a test
+    decides, and its outcome has a line of its own.
+    """
     from rich.text import Text
 
     from fiberscope.results.report.estimates import format_interval
@@ -88,6 +95,7 @@ def _headline(difference: Difference, before: Report, after: Report) -> Text:
     )
     tested = difference.cycles
     differs = tested.significant if tested else before.cycles != after.cycles
+    # A run that ended at once has 0 cycles, and no ratio
     if differs and before.cycles and after.cycles:
         faster = after.cycles < before.cycles
         ratio = max(before.cycles, after.cycles) / min(before.cycles, after.cycles)
@@ -133,9 +141,16 @@ def _changes_table(difference: Difference, before: Report, after: Report) -> Ric
 
 
 def _largest_changes(changes: Iterable[Change]) -> Iterator[Change]:
-    """Yield the changes worth a line; only the largest of a family, as its states sum to a constant."""
+    """Yield the changes worth a line, of the states of a family of components only the largest change.
+
+    The shares of all states of a family sum to 1, so that its other changes follow from the largest.
+
+    Args:
+        changes: the changes, the largest effect first.
+    """
     families = set()
     for change in changes:
+        # The name of a share is the family and a state, as in ``pe busy``
         family = change.name.rpartition(" ")[0]
         if change.effect >= MIN_EFFECT and not (change.unit == "share" and family in families):
             families.add(family)

@@ -70,7 +70,15 @@ def formats(
 
 
 def _document(loaded: NamedTensor, shown_formats: Sequence[Format], bits: int) -> dict[str, Any]:
-    """Return the sizes of a tensor in each format as plain data for JSON."""
+    """Return the sizes of a tensor in each format as plain data for JSON.
+
+    ``bits`` are the exact sizes. ``line_bytes`` are the bytes of the lines that a transfer moves, where each
+    array begins at a line. Of equal sizes, the first format is ``smallest``.
+
+    Raises:
+        WorkloadError: a format cannot represent the tensor.
+    """
+    # Stored zeros are no nonzeros, in whatever format the file has them
     tensor = loaded.tensor.without_zeros()
     layouts = {each.name: (each, each.layout_of(tensor, bits)) for each in shown_formats}
     sizes = {name: int(sum(span.bits for span in layout)) for name, (_, layout) in layouts.items()}

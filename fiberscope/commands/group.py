@@ -29,9 +29,14 @@ class _Command(TyperCommand):
     """A command that checks for repeated options before it parses them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (a class of click or typer)
-        """Insert default values of options, and refuse a single-value option that is given twice."""
+        """Insert default values of options, and refuse a single-value option that is given twice.
+
+        An option ``--live=80`` is already complete and stays unchanged. Of ``--live 80``, the number is taken
+        as the value of the option and not as an argument.
+        """
         args = _insert_default_values(args)
         if not ctx.resilient_parsing:  # completion parses incomplete lines, and must not fail
+            # A copy, as the parser consumes its list; ``options`` has an entry for each use of an option
             _values, _rest, options = self.make_parser(ctx).parse_args(list(args))
             for option, count in Counter(map(_single_value_option, options)).items():
                 if option and count > 1:
@@ -40,7 +45,10 @@ class _Command(TyperCommand):
 
 
 def _insert_default_values(args: Sequence[str]) -> list[str]:
-    """Insert the default value after each option that lacks its optional value."""
+    """Insert the default value after each option of ``OPTIONAL_VALUES`` that lacks its value.
+
+    The next argument is the value if it matches the pattern of the option.
+    """
     completed: list[str] = []
     for argument, following in zip_longest(args, args[1:], fillvalue=""):
         completed.append(argument)
@@ -94,7 +102,8 @@ class _Commands(Mapping[str, Any]):
 def _load_command(name: str) -> Any:  # noqa: ANN401  (a class of click or typer)
     """Import the module of a command and return the command, which may be a group.
 
-    A command named like a Python built-in, such as ``list``, is the function ``list_``.
+    Each command is imported and built once. A command named like a Python built-in, such as ``list``, is the
+    function ``list_``.
     """
     module = importlib.import_module(f"fiberscope.commands.{name}")
     attribute = getattr(module, name, None) or getattr(module, f"{name}_")
@@ -103,13 +112,17 @@ def _load_command(name: str) -> Any:  # noqa: ANN401  (a class of click or typer
     else:
         single = Group()
         single.command(name)(attribute)
+        # Typer makes a plain command, and no group, of an application with a single command
         command = typer.main.get_command(single)
     command.name = name
     return command
 
 
 def _build_group(subcommands: Group) -> Any:  # noqa: ANN401
-    """Return a group whose subcommands are built on access, whereas typer would build all of them."""
+    """Return a group whose subcommands are built on access, whereas typer would build all of them.
+
+    ``subcommands`` has no commands afterwards: they are moved to the returned group.
+    """
     functions = {
         registered.name or registered.callback.__name__: registered
         for registered in subcommands.registered_commands
@@ -143,6 +156,9 @@ def _similar_commands(unknown: str, names: Sequence[str]) -> str:
 
 def lazy_group(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
     """Return the class of a group whose commands are imported at first use.
+
+    The class turns Ctrl-C into ``InterruptedCommandError``, and an unknown command into an error that names
+    similar commands. Only the help of the group imports all commands.
 
     Args:
         headings: names of the commands under each heading of the help; each command is in the module of its

@@ -71,7 +71,8 @@ class _Section:
 def _look_up(folder: Path, words: Sequence[str]) -> None:
     """Show the section whose heading has all words; list the sections if several match.
 
-    Headings that equal the words come before headings that contain them.
+    If a heading equals the words, headings that only contain them are ignored. Words are compared as a whole
+    and in lower case, in any order.
 
     Raises:
         InputError: no heading has the words.
@@ -93,7 +94,7 @@ def _look_up(folder: Path, words: Sequence[str]) -> None:
 
 
 def _sections(folder: Path) -> Iterator[_Section]:
-    """Yield the sections of all pages."""
+    """Yield the sections of all pages; a section has its heading and its subsections, which also follow."""
     for page in sorted(folder.glob("*.md")):
         lines = page.read_text(encoding="utf-8").splitlines()
         headings = list(_headings(lines))
@@ -105,6 +106,7 @@ def _sections(folder: Path) -> Iterator[_Section]:
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield line, level and title of each heading below the page's title, outside of fenced blocks."""
+    # A comment of a shell command in a fenced block begins with # too, and is no heading
     is_fenced = False
     for start, line in enumerate(lines):
         is_fenced ^= line.startswith(FENCE)

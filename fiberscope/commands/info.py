@@ -90,6 +90,12 @@ def info(
 
 
 def _draw(name: str, output: Path | None, settings: list[str]) -> None:
+    """Draw an accelerator with these settings as SVG, by default into ``NAME.svg`` in the current folder.
+
+    Raises:
+        InputError: the file has another ending than ``.svg``, or cannot be written.
+        ConfigurationError: there is no such accelerator, or a setting is invalid.
+    """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.results.drawing.machine import draw_machine
     from fiberscope.run.find_machine import find
@@ -106,7 +112,9 @@ def _draw(name: str, output: Path | None, settings: list[str]) -> None:
 
 
 def _describe(name: str, parameter: str | None) -> _MachineDescription | _MatrixDescription:
-    """Return the description of the machine or matrix with this name.
+    """Return the description of the machine or matrix with this name; a machine comes before a matrix.
+
+    A registered matrix that is not on this computer is described by the registry, and not downloaded.
 
     Raises:
         InputError: nothing has this name, or a matrix is asked for a parameter.
@@ -157,6 +165,7 @@ class _MachineDescription:
             for parameter in all_parameters
             if key is None or f"{parameter.key}.".startswith(f"{key}.")  # the dot excludes longer names
         ]
+        # Not the number of parameters: a section with one parameter is still shown as a section
         self._is_single = [parameter.key for parameter in self._selected] == [key]
         if not self._selected:
             hint = nearest(str(key), [parameter.key for parameter in all_parameters])
@@ -183,7 +192,10 @@ class _MachineDescription:
         }
 
     def show(self) -> None:
-        """Print one parameter with its sources, or several as a table below the sources."""
+        """Print one parameter above the sources of the machine, or several below these sources.
+
+        Several parameters are a table, or paragraphs if the terminal has less than ``WIDE`` columns.
+        """
         from rich.text import Text
 
         columns, show = terminal_width(PIPE_COLUMNS), partial(print_stacked, pipe_width=PIPE_COLUMNS)
@@ -221,7 +233,12 @@ def _paragraph(row: tuple[str, str, str, str]) -> tuple[RenderableType, Renderab
 
 
 class _MatrixDescription:
-    """Description of a matrix or tensor by the registry, and by its content if available."""
+    """Description of a matrix or tensor by the registry, and by its content if available.
+
+    Args:
+        entry: the entry of the registry; None for a file or a generator.
+        workload: the loaded matrix; None if it is not on this computer. One of the two is not None.
+    """
 
     def __init__(self, entry: Entry | None, workload: Workload | None) -> None:
         self._entry, self._workload = entry, workload
@@ -254,6 +271,7 @@ class _MatrixDescription:
 
             lines = picture(self._workload.matrix)
             parts += [_label_table(_measured_rows(self._character)), Text("\n".join(_frame_lines(lines)))]
+        # An empty line between two parts, but none before the first part
         print_stacked(*[item for part in parts for item in ("", part)][1:])
 
 
@@ -276,6 +294,7 @@ def _registered_rows(entry: Entry) -> dict[str, str]:
 
 def _measured_rows(character: Character) -> dict[str, str]:
     sizes = " x ".join(f"{size:,}" for size in character.shape)
+    # Only a square matrix can be multiplied by itself
     is_square = character.multiplies is not None
     share = f"{character.density:.2g} of all places; {character.diagonal:,} on the diagonal"
     return {
@@ -298,7 +317,7 @@ def _format_degrees(degrees: Degrees) -> str:
 
 
 def _label_table(rows: dict[str, str]) -> Table:
-    """Return a line for each label with a text."""
+    """Return a table with a line for each label; a label with an empty text is left out."""
     from rich.table import Table
     from rich.text import Text
 

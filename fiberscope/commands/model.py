@@ -69,6 +69,7 @@ def model(
     from fiberscope.models.trace.show import build_traffic_table
     from fiberscope.run.request import TraceRequest
 
+    # First, as symbols such as a=2 look like operands; they become settings of ``options``
     factors, tensors = operands_of(options.take_symbols(specification, operands or []))
     _check_show(show, options, output)
     options.check({"--output": output}, _input_files(specification, factors, tensors))

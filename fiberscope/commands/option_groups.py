@@ -13,7 +13,12 @@ Code = TypeVar("Code")  # exit code of a command, or None
 
 
 class Needs(NamedTuple):
-    """Metadata of an option that requires ``option``, a field of its group; ``text`` says so."""
+    """Metadata of an option that requires another option of its group.
+
+    Args:
+        option: field of the required option, whose value is None if it is not given.
+        text: description of the required option, after "needs" in the error message.
+    """
 
     option: str
     text: str
@@ -34,7 +39,10 @@ class Options:
 
 @cache
 def declared_options(group: type[Options]) -> dict[str, Any]:
-    """Return the annotations of a group's options by field."""
+    """Return the annotations of a group's options by field, also of inherited options.
+
+    The result is cached and must not be changed.
+    """
     return get_type_hints(group, include_extras=True)
 
 
@@ -45,6 +53,10 @@ def flag(name: str) -> str:
 
 def expand_groups(**unsupported: str) -> Callable[[Callable[..., Code]], Callable[..., Code]]:
     """Return a decorator that replaces group parameters of a command by their options.
+
+    The decorated command takes keyword arguments only, checks the options, and calls the command with an
+    instance of each group. It raises ``InputError`` if an option is not supported or lacks another option.
+    Tests read its attributes ``groups`` and ``unsupported``.
 
     Args:
         unsupported: reason by field of each option that the command does not support.
@@ -67,6 +79,7 @@ def expand_groups(**unsupported: str) -> Callable[[Callable[..., Code]], Callabl
             return command(**arguments)
 
         parameters = [option for parameter in signature.parameters.values() for option in _options(parameter)]
+        # Typer reads the signature and the annotations, both of which ``wraps`` has taken from the command
         run_with_options.__annotations__ = {option.name: option.annotation for option in parameters}
         vars(run_with_options).update(
             __signature__=signature.replace(parameters=parameters), groups=groups, unsupported=unsupported
@@ -92,6 +105,9 @@ def _options(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
 
 def _check(hints: Mapping[str, Any], values: Mapping[str, object], unsupported: Mapping[str, str]) -> None:
     """Check that the command supports all options, and that required options are given.
+
+    Only options with a true value are checked: a switch that is off, or a list without elements, counts as
+    not given.
 
     Raises:
         InputError: an option is not supported, or lacks a required option.

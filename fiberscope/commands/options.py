@@ -85,7 +85,11 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and
 
 
 def setting_values(settings: Iterable[str] | None) -> dict[str, object]:
-    """Return the values of ``--set`` by key."""
+    """Return the values of ``--set`` by key; of a repeated key the last value.
+
+    Raises:
+        ConfigurationError: a setting has another form than ``KEY=VALUE``.
+    """
     from fiberscope.accelerators.configuration import parse_settings
 
     return {key: entry.value for key, entry in parse_settings(settings or ()).items()}

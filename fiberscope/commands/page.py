@@ -55,6 +55,7 @@ def page(
     from fiberscope.page.written import is_store, make_page
 
     target = output or _page_path(results[0])
+    # A store is a folder or an address, which the page cannot overwrite
     files = {} if is_store(results[0]) else {f"the report {file}": Path(file) for file in results}
     check_outputs({"--output": target}, {**files, "the timeline": timeline})
     html_page = make_page(results, timeline, title, run_sources=run_sources, all_sources=all_sources)
@@ -65,6 +66,11 @@ def page(
 
 
 def _page_path(results: str) -> Path:
-    """Return the default path of a page: beside a local report or store, else in the current folder."""
+    """Return the default path of a page: beside a local report or store, else in the current folder.
+
+    Args:
+        results: the first report, or the store: a path or an address.
+    """
+    # ``resolve`` gives a name to a store that is the current folder, as in ``fiberscope page .``
     path = Path(PurePosixPath(results).name) if find_address(results) else Path(results).resolve()
     return path.with_suffix(".html")

@@ -23,6 +23,8 @@ LINE_SECONDS = 60  # minimum time between two printed lines
 def progress_display(quiet: bool, clock: Callable[[], float] = time.monotonic) -> Iterator[Progress | None]:
     """Yield the progress callback of a run, or None if quiet; all output goes to stderr.
 
+    On a terminal, the context removes its bars when it ends. Print results only after the context.
+
     Args:
         quiet: whether to show nothing.
         clock: returns the time in seconds.
@@ -41,7 +43,11 @@ def progress_display(quiet: bool, clock: Callable[[], float] = time.monotonic) -
 
 
 class _LinePrinter:
-    """Prints the stage of a run to stderr, at most once in ``LINE_SECONDS``."""
+    """Prints the stage of a run to stderr, at most once in ``LINE_SECONDS``.
+
+    The first line appears ``LINE_SECONDS`` after the start, so that a short run prints none. Between two
+    calls nothing is printed, even if more time passes.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock, self._last = clock, clock()
@@ -59,7 +65,7 @@ class _LinePrinter:
 
 @contextmanager
 def _progress_bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[Stage], None]]:
-    """Yield a function that shows a bar for each stage."""
+    """Yield a function that shows a bar for each stage; all bars go when the context ends."""
     from fiberscope.base.progress_bar import progress_display
 
     with progress_display(console) as bar:
@@ -68,6 +74,7 @@ def _progress_bars(console: Console, clock: Callable[[], float]) -> Iterator[Cal
         def show(stage: Stage) -> None:
             if stage.name not in tasks:
                 tasks[stage.name] = bar.add_task(stage.name, total=None, rest="")
+            # Without a total, the bar only moves
             total = None if stage.share is None else 1.0
             estimate = stage.text(clock())
             bar.update(tasks[stage.name], completed=stage.share or 0.0, total=total, rest=estimate)

@@ -23,13 +23,18 @@ def report_delivery(
 ) -> Iterator[Callable[[Report], None]]:
     """Yield the function that outputs a report; a run that fails in the context has its report output too.
 
-    After a run that has not failed, the caller calls the function. Errors of the run are raised again.
+    After a run that has not failed, the caller calls the function. Errors of the run are raised again. A run
+    without a report, as after an invalid setting, outputs nothing.
 
     Args:
         json: the file of the report; ``-`` prints it, without a summary; None for no file.
         quiet: whether only warnings are printed, and no summary.
         vcd: the written waveform, to be named below the summary.
         states: the written files of component states, to be named below the summary.
+
+    Raises:
+        FailedRunError, UnwrittenFileError: the run in the context raised it; its report has been output.
+        InputError: from the yielded function: the report cannot be written.
     """
     deliver = partial(_deliver, json=json, vcd=vcd, states=states, quiet=quiet)
     try:
@@ -77,7 +82,7 @@ def _print_summary(report: Report, quiet: bool) -> None:
 
 
 def _warn(report: Report) -> None:
-    """Print the surrogate notices of operands, and a warning for an incomplete run."""
+    """Print the surrogate notices of operands, and a warning for an incomplete run, to stderr."""
     for operand in report.workload.operands:
         if operand.notice:
             print(f"fiberscope: {operand.notice}", file=sys.stderr)

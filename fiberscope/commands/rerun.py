@@ -89,9 +89,19 @@ def _is_archive(file: Path) -> bool:
 def _debug_report(
     file: Path, cycle: int, script: Path | None, live: str | None, anyway: bool, json: Path | None
 ) -> int:
-    """Repeat the run of a report up to ``cycle``, start the debugger there, and return the exit code."""
+    """Repeat the run of a report up to ``cycle``, start the debugger there, and return the exit code.
+
+    Args:
+        file: the report.
+        cycle: the cycle in which the debugger starts.
+        script: file of debugger commands; None for commands of the user.
+        live: port of the live page; None for no page.
+        anyway: whether to run even if the sources or operands have changed.
+        json: file of the report of the repeated run.
+    """
     from fiberscope.run.rerun import debug_report
 
+    # Before the run, so that a missing script is detected at once
     lines = read_script_lines(script)
     page = debugger_page(live, f"{file}, run again")
     with page as show, debug_report(file, cycle, anyway=anyway) as session, show(session):
@@ -102,7 +112,8 @@ def _debug_report(
 def _rerun_archive(file: Path, workers: int | None, anyway: bool, quiet: bool) -> int:
     """Repeat the runs of an archive, and print how they differ from the archived runs.
 
-    With ``quiet``, only the last line is printed. Return ``MACHINE_WRONG`` if a run differs, else 0.
+    With ``quiet``, only the last line is printed. Runs that had failed in the archive are not repeated, and
+    do not count as different. Return ``MACHINE_WRONG`` if a run differs, else 0.
     """
     from fiberscope.commands.output import show
     from fiberscope.explore.sweeps.archive_rerun import rerun_archive

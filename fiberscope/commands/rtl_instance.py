@@ -26,8 +26,8 @@ def export_instance(
 ) -> int:
     """Write the first instance of a level, run it, compare it with the machine, and print the outcome.
 
-    The arguments are the values of the options of ``fiberscope rtl export``. Without tensors, small random
-    tensors are drawn. Without a period, the constraints have the period of the machine.
+    The arguments are the values of the options of ``fiberscope rtl export``; ``level`` is required. Without
+    tensors, small random tensors are drawn. Without a period, the constraints have the instance's own period.
     Return the exit code: ``MACHINE_WRONG`` if the module differs from the machine, else 0.
 
     Raises:
@@ -65,6 +65,8 @@ def export_instance(
 
 def _choose_simulator(name: str) -> str:
     """Return the name of an installed simulator for the module.
+
+    Without an installed HDL simulator, ``auto`` is PyRTL, which simulates in Python.
 
     Raises:
         InputError: the simulator is unknown or not installed.

@@ -52,6 +52,7 @@ def netlists(
     rtl_blocks()  # raises an error without the extra, which the next import needs
     from fiberscope.rtl.netlists import Module, parse_call, update_table
 
+    # By call, so that a block that several machines use is measured once
     modules: dict[str, Module] = {}
     for machine in machines:
         accelerator = find(machine)
@@ -63,6 +64,7 @@ def netlists(
                 modules[call] = parse_call(call, machine)
             except InputError:  # no RTL of this size; the law of the block may give the area
                 area = find_netlist_area(call)
+                # Neither measured nor by a law: the first error names the reason
                 if area is None:
                     raise
                 print(f"{area.um2:>14,.0f} um2  {call}: {area.source}")

@@ -16,7 +16,7 @@ WAVEFORM = "Waveform"  # description of the waveform among the files of a run wi
 
 
 def print_outcome(outcome: CosimulationResult) -> int:
-    """Print the comparison of RTL with the component; return the exit code.
+    """Print the comparison of RTL with the component, and paths of files; return the exit code.
 
     The exit code is ``MACHINE_WRONG`` for a violation of the protocol and for a ``first_difference``: one at
     an output, or entries of the report that differ though all inputs are taken in the same cycles. If inputs
@@ -37,6 +37,7 @@ def print_outcome(outcome: CosimulationResult) -> int:
         print(f"PROTOCOL VIOLATION: {outcome.violation}")
     if outcome.input_difference is not None:
         print(f"note: inputs are taken in other cycles; {outcome.input_difference}")
+    # Three outcomes: all equal; only entries differ, which other input cycles explain; a real difference
     if outcome.first_difference is None and not different:
         print(f"identical in all {entries}, and at every output in every cycle")
     elif outcome.first_difference is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SuiteTableOptions(Options):
-    """Options of the tables of a suite."""
+    """Options of the tables of a suite, which ``fiberscope suite`` evaluates after its runs."""
 
     columns: Annotated[
         str | None,
@@ -44,6 +44,8 @@ class SuiteTableOptions(Options):
     def evaluation_options(self) -> dict[str, list[str]]:
         """Return the requested columns and means, as keys of an ``Evaluation``.
 
+        A key without an option is missing, so that the suite's own choice or the default applies.
+
         Raises:
             InputError: a name is unknown.
         """
@@ -54,7 +56,11 @@ class SuiteTableOptions(Options):
         return columns | means
 
     def write(self, suite: Suite) -> None:
-        """Write the requested files; print tables, notes and failures unless a file is standard output."""
+        """Write the requested files; print tables, notes and failures unless a file is standard output.
+
+        Raises:
+            InputError: a file cannot be written.
+        """
         from fiberscope.commands.output import show
         from fiberscope.explore.sweeps.suite_views import (
             evaluation_latex,

@@ -1,4 +1,10 @@
-"""Declarations of a module for the compiler, derived from its annotations and assignments."""
+"""Declarations of a module for the compiler, derived from its annotations and assignments.
+
+The functions pass on a dictionary ``types_by_name``. Its keys are texts of expressions, and its values are C
+types: ``name``, ``self.name`` for an attribute, and ``self.name()`` for the result of a method. Two further
+kinds of keys are ``element NAME``, the C type of the elements of a list, and ``class NAME``, the name of the
+annotated class, which need not be compiled.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +19,8 @@ from fiberscope.compiler.types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, s
 
 class Generator:
     """Cached declarations of modules.
+
+    A hand-written ``.pxd`` beside a module takes the place of all derived declarations of its classes.
 
     Args:
         modules: finds modules by name.
@@ -32,13 +40,17 @@ class Generator:
         return module.is_compiled and node is not None and self._can_compile(module, node)
 
     def read_pxd(self, module: Module) -> Declarations:
-        """Read the ``.pxd`` beside a module."""
+        """Return the declarations in the hand-written ``.pxd`` of a module, which must exist."""
         if module.name not in self._handwritten:
             self._handwritten[module.name] = handwritten_pxd.parse_pxd(module.pxd.read_text())
         return self._handwritten[module.name]
 
     def _can_compile(self, module: Module, node: ast.ClassDef) -> bool:
-        """Return whether a class can be compiled: it has no decorators, and no uncompiled base class."""
+        """Return whether a class of a compiled module can be compiled.
+
+        The class has no decorators, no keywords such as a metaclass, and at most one base class, which is
+        compiled and written as a plain name. The comment ``object`` at the class keeps it in Python.
+        """
         if node.decorator_list or node.keywords or OBJECT in module.comment_at(node).keywords:
             return False
         if not node.bases:
@@ -48,7 +60,11 @@ class Generator:
         return len(node.bases) == 1 and origin is not None and self.is_compiled(*origin)
 
     def declare_module(self, module: Module) -> Declarations:
-        """Return the declarations of a module."""
+        """Return the declarations of a module, with the C types of local names.
+
+        Raises:
+            UnsupportedError: a method overrides or calls what a compiled method cannot.
+        """
         types = Types(self.modules, module, self)
         module_types = Declarations()
         for name in module.classes:
@@ -57,6 +73,7 @@ class Generator:
                 for item in module.classes[name].body:
                     if isinstance(item, ast.FunctionDef) and item.name in module_types.classes[name].methods:
                         function = module_types.classes[name].methods[item.name]
+                        # Last, since locals need all attributes of all classes in reach
                         function.locals = local_types(types, item, module_types.classes[name].types_by_name)
         for name, node in module.functions.items():
             if kinds := module.comment_at(node).keywords & {"cdef", "cpdef"}:
@@ -67,7 +84,7 @@ class Generator:
         return module_types
 
     def declare_class(self, module: Module, name: str) -> ClassDeclaration:
-        """Return the declaration of a compiled class of a module.
+        """Return the declaration of a compiled class of a module, without the C types of local names.
 
         Classes can refer to each other. The result may then be incomplete while another one is derived.
         """
@@ -87,7 +104,10 @@ class Generator:
         return [(module, declared), *(self.class_chain(*origin) if origin else [])]
 
     def find_class(self, module: Module, name: str) -> tuple[Module, str] | None:
-        """Return the module that defines a compiled class, and the class's name there."""
+        """Return the module that defines a compiled class, and the class's name there; None if there is none.
+
+        The name is looked up in the module, then among adopted classes, then in the modules of base classes.
+        """
         definition = self.modules.find_definition(module, name) or self._adopted.get((module.name, name))
         if definition is None:  # a comment may use names from the modules of base classes
             bases = [
@@ -104,7 +124,14 @@ class Generator:
         return definition if self.is_compiled(*definition) else None
 
     def adopt(self, module: Module, definition: tuple[Module, str]) -> bool:
-        """Make a class known in a module that does not import it; return whether its name is unambiguous."""
+        """Make a class known in a module that does not import it; return whether its name is unambiguous.
+
+        The name is ambiguous if it means another class in the module. Such a class cannot be declared there.
+
+        Args:
+            module: the module that uses the class, for example as the type of an inherited attribute.
+            definition: the module that defines the class, and the class's name there.
+        """
         if self.modules.find_definition(module, definition[1]) is None:
             self._adopted.setdefault((module.name, definition[1]), definition)
         own_definition = self.find_class(module, definition[1])
@@ -115,15 +142,18 @@ class Generator:
         return bases[0].id if bases and isinstance(bases[0], ast.Name) else None
 
     def _fill_class(self, module: Module, node: ast.ClassDef, class_types: ClassDeclaration) -> None:
+        """Add the attributes and methods of a class to its preliminary declaration."""
         types = Types(self.modules, module, self)
         base_types = [declared for _, declared in self.class_chain(module, node.name)[1:]]
         types_by_name = class_types.types_by_name
+        # The farthest base class first, so that a nearer class overrides its types
         for base in reversed(base_types):
             types_by_name |= base.types_by_name
             types_by_name |= {
                 f"self.{name}": strip_visibility(ctype) for name, ctype in base.attributes.items()
             }
         if "open" in module.comment_at(node).keywords:
+            # Instances of an open class take attributes that are not declared
             class_types.attributes["__dict__"] = "dict"
         inherited = {name for base in base_types for name in base.attributes}
         for item in node.body:
@@ -135,6 +165,7 @@ class Generator:
                 for name, typed_method in base.methods.items()
                 if typed_method.returns
             }
+        # After the results of methods, with which attributes may be initialized
         own_types = attribute_types(types, node, types_by_name)
         class_types.attributes |= {name: ctype for name, ctype in own_types.items() if name not in inherited}
         for item in node.body:
@@ -151,6 +182,9 @@ class Generator:
     ) -> Function | None:
         """Return the declaration of a method; a method that overrides another has the same declaration.
 
+        The override takes the C types of the base class, whatever its own annotations are. None for a method
+        of Python that overrides no compiled method.
+
         Raises:
             UnsupportedError: the base class does not allow the override.
         """
@@ -165,7 +199,7 @@ class Generator:
         return Function(overridden.kind, overridden.returns, overridden.arguments, overridden.raises)
 
     def _constant_types(self, module: Module, module_types: Declarations) -> dict[str, str]:
-        """Return the C types of the constants that compiled bodies use."""
+        """Return the C types of the constants that compiled bodies use, by name in the module."""
         used: set[str] = set()
         for name in (*module_types.classes, *module_types.functions):
             node = module.classes.get(name) or module.functions[name]
@@ -175,6 +209,7 @@ class Generator:
         return {name: ctype for name in sorted(used) if (ctype := self._constant_type(module, name))}
 
     def _constant_type(self, module: Module, name: str) -> str:
+        # By convention only a name in capitals is never assigned again
         if not name.strip("_").isupper():
             return ""
         if comment := module.number_type(name):
@@ -200,7 +235,9 @@ def _refuse_super(module: Module, node: ast.FunctionDef, function: Function) -> 
 def attribute_types(types: Types, node: ast.ClassDef, types_by_name: dict[str, str]) -> dict[str, str]:
     """Return the C types of the attributes of a class.
 
-    Declared types come first, then the assignments of ``__init__``, then those of the other methods.
+    The first type of an attribute counts: its declaration in the class body, else its first assignment in
+    ``__init__``, else in the other methods. Only a comment ``NAME=ctype`` at a later assignment replaces it.
+    Each type begins with the visibility of the attribute for Python.
 
     Args:
         types: finds C types in the module of the class.
@@ -218,11 +255,15 @@ def attribute_types(types: Types, node: ast.ClassDef, types_by_name: dict[str, s
 
 
 def argument_types(types: Types, function: ast.FunctionDef) -> dict[str, str]:
-    """Return the declared arguments of a function: C types, classes, contents of lists."""
+    """Return the declared arguments of a function: C types, classes, contents of lists.
+
+    The keys are ``NAME``, ``class NAME`` and ``element NAME``. An argument without an annotation is left out.
+    """
     types_by_name: dict[str, str] = {}
     for item in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
         if item.annotation is not None:
             add_types(types, types_by_name, item.arg, types.annotation_type(item.annotation), item.annotation)
+            # The class of an annotation such as ``Config | None`` is its first word
             types_by_name[f"class {item.arg}"] = ast.unparse(item.annotation).split(" ")[0]
     return types_by_name
 
@@ -254,6 +295,7 @@ def _add_attribute_types(
     types_by_name: dict[str, str],
     local_types: dict[str, str],
 ) -> None:
+    """Add the types of the attributes that a method assigns; ``local_types`` gets those of local names."""
     for statement in ast.walk(item):
         if isinstance(statement, ast.AnnAssign) and statement.value is not None:
             _assign(
@@ -278,6 +320,7 @@ def _pair_targets(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast
         return [(target, value)]
     if isinstance(value, ast.Tuple):
         return list(zip(target.elts, value.elts, strict=False))
+    # All elements are taken to have one type, that of element 0
     item = value.elt if isinstance(value, ast.GeneratorExp) else ast.Subscript(value, ast.Constant(0))
     return [(element, item) for element in target.elts]
 
@@ -291,7 +334,11 @@ def _assign(
     types_by_name: dict[str, str],
     local_types: dict[str, str],
 ) -> None:
-    """Derive types from the assignment to one target, unless the target has a type."""
+    """Derive types from the assignment to one target.
+
+    An attribute that has a type keeps it, unless the comment at the statement names the attribute. A target
+    other than a name or an attribute of ``self`` is ignored.
+    """
     name, comment = ast.unparse(target), types.module.comment_at(statement)
     attribute = (
         target.attr if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self" else ""
@@ -309,6 +356,7 @@ def _assign(
             else types.expression_type(value, types_by_name | local_types)
         )
     add_types(types, types_by_name if attribute else local_types, name, ctype, annotation)
+    # ``self.x = x``: the attribute has the class, or the elements, of the argument
     for fact in ("class", "element"):
         if attribute and (known_type := local_types.get(f"{fact} {ast.unparse(value)}")) is not None:
             types_by_name[f"{fact} {name}"] = known_type

@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass, field
 
 _CLASS = re.compile(r"^cdef class (\w+)(?:\((\w+)\))?:")
+# Groups: indentation, kind, inline, result, name, arguments, exception clause
 _FUNCTION = re.compile(r"^( *)(cdef|cpdef) (inline )?([^(=]*?) ?(\w+)\((.*)\) ?(noexcept|except[^:]*)?:?$")
+# Groups: indentation, visibility, type, names
 _ATTRIBUTE = re.compile(
     r"^( *)cdef (readonly |public )?((?:const |unsigned |signed )*\w+(?:\[::1\])?) (\w+(?:, *\w+)*)$"
 )
@@ -20,7 +22,7 @@ class Function:
         kind: ``cdef`` or ``cpdef``.
         returns: C type of the result, empty for ``object``.
         arguments: C arguments without ``self``.
-        raises: exception clause, empty if none is needed.
+        raises: exception clause, such as ``except -1``; empty if none is needed.
         inline: whether the compiler is advised to inline calls.
         locals: C types of local names.
         final: whether no class may override the method, as for an inline method.
@@ -35,7 +37,10 @@ class Function:
     final: bool = False
 
     def format(self, name: str, *, is_method: bool) -> str:
-        """Return the declaration in Cython's syntax, under this name."""
+        """Return the declaration in Cython's syntax, under this name; without ``locals`` and ``final``.
+
+        Both are decorators, which have lines of their own.
+        """
         parameters = ", ".join([*(["self"] if is_method else []), *self.arguments])
         inline = "inline " if self.inline else ""
         returns = f"{self.returns} " if self.returns else ""
@@ -76,8 +81,12 @@ class Declarations:
 
 
 def parse_pxd(text: str) -> Declarations:
-    """Parse the declarations of a ``.pxd``; lines of another form, such as bodies, are ignored."""
+    """Parse the declarations of a ``.pxd``; lines of another form, such as bodies, are ignored.
+
+    A declaration must be on one line, and the attributes of a class must be indented by four blanks.
+    """
     declarations = Declarations()
+    # Takes the indented declarations before the first class, as of ``cdef extern``, and is dropped
     current = ClassDeclaration()
     final = False
     local: dict[str, str] = {}
@@ -93,6 +102,7 @@ def parse_pxd(text: str) -> Declarations:
             (current.methods if match[1] else declarations.functions)[name] = function
         elif match := _ATTRIBUTE.match(line):
             _, visibility, ctype, names = match.groups()
+            # Deeper than four blanks is a local name in a body, which is dropped
             target = (
                 declarations.numbers if not match[1] else current.attributes if len(match[1]) == 4 else {}
             )
@@ -103,11 +113,13 @@ def parse_pxd(text: str) -> Declarations:
         elif line.strip() == "@cython.final":
             final = True
             continue
+        # Decorators apply to the next declaration only; their own lines have continued above
         final, local = False, {}
     return declarations
 
 
 def _parse_locals(text: str) -> dict[str, str]:
+    """Parse the arguments of ``@cython.locals``: ``cython.uint`` becomes ``unsigned int``, for example."""
     assignments = [part.split("=") for part in re.split(r", *(?=\w+=)", text)]
     return {
         name: ctype.strip("\"'").replace("cython.u", "unsigned ").replace("cython.", "")

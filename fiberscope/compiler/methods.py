@@ -1,10 +1,12 @@
 """C signatures of functions and methods, from annotations and a comment at the head.
 
-A method with a leading underscore is ``cdef``. A method without one is ``cpdef``. A method with an argument
-or result without a C type, or with an inner function, is a Python method. A comment at the ``def`` overrides
-these rules: ``# C: cdef``, ``# C: cpdef``, ``# C: def``, ``# C: noexcept``, ``# C: inline``, or several,
-separated by commas. In the comment, ``name=ctype`` gives the C type of an argument or local name, and
-``return=ctype`` the C type of the result.
+A method with a leading underscore is ``cdef``, whatever its types are. Another method is ``cpdef`` if its
+result is None or has a C type, and if its name is not in ``HOOKS``; otherwise it is a Python method. A method
+with a decorator or an inner function, and a special method such as ``__init__``, are Python methods too. An
+argument without a C type is a Python object. A comment at the ``def`` overrides these rules, except for
+decorators and special methods: ``# C: cdef``, ``# C: cpdef``, ``# C: def``, ``# C: noexcept``,
+``# C: inline``, or several, separated by commas. In the comment, ``name=ctype`` gives the C type of an
+argument or local name, and ``return=ctype`` the C type of the result.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from fiberscope.compiler.handwritten_pxd import Function
 from fiberscope.compiler.types import OBJECT, Types
 
 HOOKS = {"elaborate", "sample", "counters", "signals", "attach", "fetch"}  # Python calls these methods
+# By C type of the result. ``except -1``: -1 always means an exception. With a ``?``, the caller must also
+# look whether there is one, as the value may be a result. The value of ``long`` is -2, because -1 is a
+# frequent result: ``NEVER`` of ``tick``, for example.
 EXCEPTION_CLAUSES = {
     "void": "except *",
     "int": "except -1",
@@ -24,7 +29,7 @@ EXCEPTION_CLAUSES = {
     "unsigned long": "except? -1",
 }
 CLOSURES = (ast.Lambda, ast.FunctionDef)  # not allowed in a C function
-MAX_ROUNDS = 3  # number of passes that propagate types between local names
+MAX_ROUNDS = 3  # number of passes that propagate types between local names; longer chains stay objects
 
 
 def method_signature(types: Types, node: ast.FunctionDef) -> Function | None:
@@ -39,22 +44,32 @@ def method_signature(types: Types, node: ast.FunctionDef) -> Function | None:
     private = node.name.startswith("_")
     if not keywords & {"cdef", "cpdef"} and not private and not _has_c_result(types, node):
         return None
+    # A private method is called from compiled code only, and needs no wrapper for Python
     kind = next(iter(keywords & {"cdef", "cpdef"}), "cdef" if private else "cpdef")
     return signature(types, node, kind, keywords)
 
 
 def _has_c_result(types: Types, node: ast.FunctionDef) -> bool:
+    """Return whether a method's result is None or has a C type, and Python does not call the method."""
     returns_none = isinstance(node.returns, ast.Constant) and node.returns.value is None
     return node.name not in HOOKS and (returns_none or types.annotation_type(node.returns) != OBJECT)
 
 
 def signature(types: Types, node: ast.FunctionDef, kind: str, keywords: set[str]) -> Function:
-    """Return the C signature of a function of a known kind."""
+    """Return the C signature of a function of a known kind, without local names.
+
+    Args:
+        types: finds C types in the module of the function.
+        node: the function. Keyword-only arguments are not supported, and would be missing in the result.
+        kind: ``cdef`` or ``cpdef``.
+        keywords: keywords of the comment at the function, of which ``noexcept`` and ``inline`` count.
+    """
     returns = types.module.comment_at(node).types.get("return") or result_type(types, node, keywords)
     raises = EXCEPTION_CLAUSES.get(returns, "")  # an object result signals exceptions itself
     if "noexcept" in keywords:
         raises = "noexcept"
     parameters = {argument.arg: argument for argument in node.args.args if argument.arg != "self"}
+    # In a ``.pxd``, ``=*`` marks an argument whose default value is in the ``.py``
     optional = list(parameters)[len(parameters) - len(node.args.defaults) :]
     comment = types.module.comment_at(node)
     ctypes = {
@@ -69,7 +84,12 @@ def signature(types: Types, node: ast.FunctionDef, kind: str, keywords: set[str]
 
 
 def result_type(types: Types, node: ast.FunctionDef, keywords: set[str]) -> str:
-    """Return the C type of a function's result."""
+    """Return the C type of a function's result by its annotation; empty for a Python object.
+
+    A function without a result returns an ``int``, in which -1 signals an exception: the caller of a ``void``
+    function would have to look for an exception after each call. It is ``void`` nevertheless if it raises no
+    exception (``noexcept``), or has a return without a value.
+    """
     returns_none = isinstance(node.returns, ast.Constant) and node.returns.value is None
     if returns_none:
         return "void" if "noexcept" in keywords or _leaves_early(node) else "int"
@@ -83,7 +103,15 @@ def _leaves_early(node: ast.FunctionDef) -> bool:
 
 
 def local_types(types: Types, node: ast.FunctionDef, types_by_name: dict[str, str]) -> dict[str, str]:
-    """Return C types of local names: the annotation, or the common type of all assigned values."""
+    """Return C types of local names: the annotation, or the common type of all assigned values.
+
+    A comment at the function or at the assignment comes before the annotation. Python objects are left out.
+
+    Args:
+        types: finds C types in the module of the function.
+        node: the function.
+        types_by_name: known types of expressions, such as ``self.name``; not changed.
+    """
     comment = types.module.comment_at(node).types
     arguments = {
         item.arg: comment.get(item.arg) or types.annotation_type(item.annotation)
@@ -123,7 +151,11 @@ def local_types(types: Types, node: ast.FunctionDef, types_by_name: dict[str, st
 
 
 def _pair_assignments(statement: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
-    """Return the assignments of a statement as pairs of target and value."""
+    """Return the assignments of a statement as pairs of target and value.
+
+    A value of which only the type is known is replaced by a constant or an element of this type; ``...``
+    stands for a Python object.
+    """
     if isinstance(statement, ast.For):
         is_range = isinstance(statement.iter, ast.Call) and ast.unparse(statement.iter.func) == "range"
         if isinstance(statement.target, ast.Tuple):
@@ -152,7 +184,7 @@ def _pair_assignments(statement: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
 
 
 def _common_type(ctypes: set[str]) -> str:
-    """Return the C type that represents all of these types."""
+    """Return the C type that represents all of these types; ``object`` if none does."""
     if ctypes == {"bint", "long"}:
         return "long"
     return ctypes.pop() if len(ctypes) == 1 else OBJECT

@@ -21,7 +21,10 @@ KEYWORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept", "open"}
 
 
 class UnsupportedError(ValueError):
-    """An error for a construct without a C type. The message is one line with file and line number."""
+    """An error for a construct that cannot be compiled, or wrong syntax.
+
+    The message is one line with file and line number.
+    """
 
 
 @dataclass
@@ -37,7 +40,7 @@ class CompilerComment:
     types: dict[str, str]
 
     def type_of(self, name: str) -> str | None:
-        """Return the C type for a name: of the name itself, or of all names."""
+        """Return the C type for a name: of the name itself, or of all names; None without either."""
         return self.types.get(name) or next(
             (keyword for keyword in self.keywords if keyword not in KEYWORDS), None
         )
@@ -50,6 +53,10 @@ class Module:
         name: import name.
         path: the file.
         compiled: whether the module is compiled without the mark in its first line.
+
+    Raises:
+        UnsupportedError: the file has wrong syntax.
+        OSError: the file cannot be read.
     """
 
     def __init__(self, name: str, path: Path, compiled: bool = False) -> None:
@@ -71,6 +78,7 @@ class Module:
     @cached_property
     def _comments(self) -> dict[int, list[str]]:
         """Return the comments for the compiler by line."""
+        # By tokens, since a text may contain what looks like a comment
         tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
         comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
         return {
@@ -83,6 +91,7 @@ class Module:
 
     def comment_at(self, node: ast.stmt) -> CompilerComment:
         """Parse the comment for the compiler at a statement, or at the head of a compound statement."""
+        # A head may span lines; ``max`` below is for a body on the line of its head, as in ``if x: y``
         head = node.body[0].lineno - 1 if hasattr(node, "body") else node.end_lineno or node.lineno
         entries = [
             entry
@@ -94,7 +103,10 @@ class Module:
 
     @cached_property
     def imports(self) -> dict[str, tuple[str, str]]:
-        """Return the imported names, each with its module and its name there."""
+        """Return the names of ``from`` imports, each with its module and its name there.
+
+        Imports in functions and under ``TYPE_CHECKING`` count; imports of the form ``import x`` do not.
+        """
         origins: dict[str, tuple[str, str]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
@@ -109,17 +121,21 @@ class Module:
 
     @cached_property
     def classes(self) -> dict[str, ast.ClassDef]:
-        """Return the classes of the module."""
+        """Return the classes at the top level of the module."""
         return {node.name: node for node in self.tree.body if isinstance(node, ast.ClassDef)}
 
     @cached_property
     def functions(self) -> dict[str, ast.FunctionDef]:
-        """Return the functions of the module."""
+        """Return the functions at the top level of the module."""
         return {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
 
     @cached_property
     def assignments(self) -> dict[str, ast.expr | None]:
-        """Return the assigned names with their expressions; None if a name is assigned several times."""
+        """Return the names assigned at the top level, each with the expression of its last assignment.
+
+        None for a name without a value, or of a tuple whose elements are unknown. Assignments in ``if``,
+        loops and functions are not seen.
+        """
         values: dict[str, ast.expr | None] = {}
         for node in self.tree.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
@@ -134,7 +150,10 @@ class Module:
         return values
 
     def number_type(self, name: str) -> str | None:
-        """Return the C type in the comment at a number of the module."""
+        """Return the C type in the comment at a number's assignment or import; None without such a comment.
+
+        A plain type, without ``NAME=``, counts only for an assignment to the name, not to a tuple.
+        """
         for node in self.tree.body:
             if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
                 return self.comment_at(node).type_of(name)
@@ -144,6 +163,7 @@ class Module:
 
 
 def _unpack(target: ast.Tuple, value: ast.expr) -> dict[str, ast.expr | None]:
+    """Return the expression of each name of an assignment of a tuple or a ``range``; None if unknown."""
     names = [item.id for item in target.elts if isinstance(item, ast.Name)]
     if isinstance(value, ast.Tuple):
         return dict(zip(names, value.elts, strict=False))
@@ -173,7 +193,7 @@ class Modules:
         self._modules_by_name: dict[str, Module | None] = {}
 
     def find(self, name: str) -> Module | None:
-        """Return the module with this name; None for foreign modules."""
+        """Return the module with this name, parsed once; None for modules outside of all folders."""
         if name not in self._modules_by_name:
             self._modules_by_name[name] = self._find(name)
         return self._modules_by_name[name]
@@ -194,7 +214,10 @@ class Modules:
         return None
 
     def find_definition(self, module: Module, name: str) -> tuple[Module, str] | None:
-        """Return the module that defines a name, and the name there, through re-exports."""
+        """Return the module that defines a name, and the name there, through re-exports.
+
+        None if the name is unknown, or comes from a module outside of all folders.
+        """
         if name in module.classes or name in module.functions or name in module.assignments:
             return module, name
         if name not in module.imports:
@@ -235,6 +258,8 @@ class Modules:
 
 
 def _evaluate(node: ast.UnaryOp | ast.BinOp, numbers: list[int | float]) -> int | float | None:
+    """Return the number that an operator gives for numbers; None for an error or a result of another type."""
+    # Safe for ``eval``: the expression has one operator and numbers, and no names
     operands = [ast.Constant(number) for number in numbers]
     expression = (
         ast.BinOp(operands[0], node.op, operands[1])

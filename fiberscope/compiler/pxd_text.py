@@ -11,13 +11,23 @@ from fiberscope.compiler.types import OBJECT, is_class, strip_visibility
 
 
 def generate_pxd(modules: Modules, module: Module) -> str:
-    """Return the text of a module's ``.pxd``."""
+    """Return the text of a module's ``.pxd``, derived from its source.
+
+    Raises:
+        UnsupportedError: the module has a construct that cannot be compiled.
+    """
     generator = Generator(modules)
     return format_pxd(generator, module, generator.declare_module(module))
 
 
 def format_pxd(generator: Generator, module: Module, module_types: Declarations) -> str:
-    """Return declarations in Cython's syntax."""
+    """Return declarations in Cython's syntax.
+
+    Args:
+        generator: has the declarations of other modules, for the imports.
+        module: the module that is declared.
+        module_types: its declarations.
+    """
     lines = ["cimport cython", *_cimports(generator, module, module_types)]
     lines += _constant_lines(generator, module, module_types.numbers)
     for name, declared in module_types.classes.items():
@@ -33,11 +43,15 @@ def format_pxd(generator: Generator, module: Module, module_types: Declarations)
 
 
 def _constant_lines(generator: Generator, module: Module, numbers: dict[str, str]) -> list[str]:
-    """Return constants: C literals if the value is known. The module's own assignment has no effect then."""
+    """Return the declarations of constants: C literals for known integers, else C variables.
+
+    The value of a C variable is that of the module's own assignment, which has no effect on a literal.
+    """
     lines = []
     for name, ctype in numbers.items():
         value = generator.modules.constant_value(module, ast.Name(name, ast.Load()))
         if type(value) is int and ctype == "long":
+            # A compound literal, not a number: the module's assignment to the name must still compile
             macro = f"{module.name.replace('.', '_')}_{name}"
             lines += ["cdef extern from *:", '    """', f"    #define {macro} ((long){{{value}}})", '    """']
             lines += [f'    long {name} "{macro}"']
@@ -55,7 +69,10 @@ def _function_lines(function: Function, name: str, *, is_method: bool) -> list[s
 
 
 def _cimports(generator: Generator, module: Module, module_types: Declarations) -> list[str]:
-    """Return imports of the classes in declarations, and of the functions of compiled modules."""
+    """Return imports of the classes in declarations, and of the functions of compiled modules.
+
+    A module that is imported as a name is imported as a whole if it has C functions.
+    """
     needed = _used_classes(module_types) - set(module_types.classes)
     lines = []
     for name in sorted(needed):
@@ -74,6 +91,7 @@ def _cimports(generator: Generator, module: Module, module_types: Declarations) 
 
 
 def _c_functions(generator: Generator, module: Module) -> dict[str, Function] | set[str]:
+    """Return the names of a module's C functions, as a set or as the keys of a dictionary."""
     if module.has_handwritten_pxd:
         return generator.read_pxd(module).functions
     if not module.is_compiled:
@@ -86,7 +104,7 @@ def _c_functions(generator: Generator, module: Module) -> dict[str, Function] | 
 
 
 def _used_classes(module_types: Declarations) -> set[str]:
-    """Return the compiled classes that declarations use."""
+    """Return the names in declarations that look like compiled classes; not all need be compiled."""
     ctypes = {function.returns for function in module_types.functions.values()}
     functions = list(module_types.functions.values())
     for declared in module_types.classes.values():

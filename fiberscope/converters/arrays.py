@@ -22,12 +22,15 @@ from fiberscope.workloads.formats.format import Layout
 MASK_BITS = WORD_BITS = 32  # bits of a word; a mask is transferred in words
 COPIED = "lines"  # stream and port of a copy, whose words are not interpreted
 REGION_SHIFT = 34  # shift of the number of a target's array in an address
-POINTER_BITS = 62  # bits of a whole word of a token, for an array that gets the word unchanged
+POINTER_BITS = 62  # bits of a whole word of a token (a signed 64-bit number), which an array gets unchanged
 NO_ENDS = integers_of(np.zeros(0, np.int64))  # ``ends`` of an array whose items have one width
 
 
 def shifts_of(shape: Sequence[int]) -> list[int]:
-    """Return the shift of each rank's coordinate in a word that has all of them, the last lowest."""
+    """Return the shift of each rank's coordinate in a word that has all of them; the last rank is lowest.
+
+    Words are thus in the order of positions, row by row. The caller checks that all coordinates fit.
+    """
     widths = [index_bits(size) for size in shape]
     return [sum(widths[rank + 1 :]) for rank in range(len(shape))]
 
@@ -44,6 +47,8 @@ class Source:
 
     Attributes:
         layouts: layouts of the arrays in memory, which begin at address 0, each at a line.
+        addresses: byte address by array; the entries of RLC have the address of ``runs``.
+        items, widths: items of each array as 64-bit integers, and bits of an item in memory.
     """
 
     def __init__(self, encoded: Encoded, *, lanes: int, chunk: int, max_lines: int, ranges: int) -> None:
@@ -53,7 +58,7 @@ class Source:
         self.addresses: dict[str, int] = {}
         self.layouts: list[memory.Layout] = []
         address = 0
-        # RLC packs its two arrays as one
+        # RLC packs its two arrays as one: ``packed_bits`` has one number, and ``values`` gets no address
         for array, bits in zip(encoded.fields, encoded.format.packed_bits(encoded.layout), strict=False):
             self.addresses[array.name] = address
             self.layouts.append(memory.Layout.whole(address, -(-bits // 8), memory.Role.OPERAND))
@@ -72,13 +77,18 @@ class Source:
             name: an array, such as ``values``; or a stream of several arrays or of words: ``items``,
                 ``entries`` of RLC, ``level_<n>`` of CSF, ``pointers``, ``mask``, ``keys``, ``COPIED``.
             twice: whether each range needs two readings, for counting and for scattering.
+
+        Raises:
+            KeyError: the format of the source has no such array.
         """
         readings = (2 if twice else 1) * self.ranges
         if name == "keys":
+            # Priority 0, before all other streams: no item can be scattered before all keys are counted
             return ItemStream([self._field(self._keys())], None, self.chunk, readings, 0)
         return ItemStream(*self._arrays(name), self.lanes, readings, 1)
 
     def _keys(self) -> str:
+        """Return the array of sort keys: CSC is sorted by rows, all other formats by columns, into CSC."""
         return "row_ids" if self.encoded.format.name == "csc" else "col_ids"
 
     def _arrays(self, name: str) -> tuple[list[StreamField], StreamField | None]:
@@ -93,6 +103,7 @@ class Source:
             return [self._field(self._pointers(name))], None
         if name.startswith("level"):
             return self._level(int(name.rpartition("_")[2]))
+        # CSR and CSC have pointers in place of coordinates of one rank; ``expand`` adds this coordinate
         if name == "items":
             ids = {"csr": ["col_ids"], "csc": ["row_ids"]}.get(self.encoded.format.name)
             shifts = {"csr": self.shifts[1:], "csc": self.shifts[:1]}.get(self.encoded.format.name)
@@ -132,6 +143,7 @@ class Source:
         values[~is_valueless] = np.asarray(self.items["values"])
         ends = np.cumsum(np.where(is_valueless, 0, bits) + rlc.run_bits)
         address = self.addresses["runs"]
+        # The field of runs fetches the lines of both. Without width and ends, the field of values fetches none.
         entries = StreamField(integers_of(runs), 0, integers_of(ends), 0, address, self.max_lines)
         return [entries], StreamField(integers_of(values), 0, NO_ENDS, 0, address, self.max_lines)
 
@@ -163,12 +175,16 @@ class Target:
         self.shifts = shifts_of(self.shape)
         for index, span in enumerate(self.layout):
             if not (self.regions and isinstance(self.format, Rlc)):
+                # The source is tensor 0, and the target is tensor 1
                 self.regions.append(Region((1 << TENSOR_SHIFT) + (index << REGION_SHIFT)))
             width = MASK_BITS if span.name == "mask" else span.width
             self.arrays[span.name] = TargetArray(width, self.regions[-1])
 
     def routes(self, port: str) -> list[Route]:
-        """Return the routes of a port of the writer; the reference of a token is an index in this list."""
+        """Return the routes of a port of the writer; the reference of a token is an index in this list.
+
+        For the port ``COPIED``, an array of words is added, which takes the place of all other arrays.
+        """
         if port == "items":
             return self._items()
         if port == "masks":
@@ -184,6 +200,7 @@ class Target:
         return [self._route([port])]
 
     def _items(self) -> list[Route]:
+        """Return the routes of items: for CSF by level from the root, for RLC with and without a value."""
         name = family(self.format.name)
         if name == "csf":
             last = len(self.shifts)
@@ -191,6 +208,7 @@ class Target:
         if name == "rlc":
             return [self._route(["runs"], values=True), self._route(["runs"])]
         ranks: Mapping[str, Iterable[int]] = {"csr": (1,), "csc": (0,), "coo": range(len(self.shifts))}
+        # ``row_ids`` and ``col_ids`` of a matrix, ``ids...`` of a tensor
         ids = [span.name for span in self.layout if span.name.endswith("_ids") or span.name.startswith("ids")]
         return [self._route(ids if name in ranks else [], ranks.get(name, ()), values=True)]
 
@@ -209,7 +227,7 @@ class Target:
         ]
 
     def encoded(self, counts: Mapping[str, int]) -> Encoded:
-        """Return the encoded tensor that has been written.
+        """Return the encoded tensor that has been written; call this after the run.
 
         Args:
             counts: counts of the target, from its header.
@@ -220,6 +238,7 @@ class Target:
         return Encoded(self.format, tuple(self.shape), self.bits, counts, tuple(fields))
 
     def _copied(self, counts: Mapping[str, int]) -> Encoded:
+        # An even number of words, since formats pack their arrays in words of 64 bits
         words = np.asarray(self.arrays[COPIED].items()).astype("<u4").view("<u8")
         items = self.format.unpack(words, self.layout, counts)
         pairs = zip(self.layout, items, strict=True)
@@ -230,6 +249,7 @@ class Target:
         items = np.asarray(self.arrays[name].items(), dtype=np.int64)
         if name != "mask":
             return items
+        # The items of a mask are its words; the padding of the last word is cut
         bits = np.unpackbits(items.astype("<u4").view(np.uint8), bitorder="little")
         return bits[: math.prod(self.shape)]
 

@@ -1,4 +1,7 @@
-"""The blocks of recipes: the component of each block, its arguments and its latency."""
+"""The stages among the blocks of recipes, with their arguments, and the latency of every block.
+
+The other blocks are units with one channel per lane; see ``lanes`` and ``counters``.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ def _make_block_divide(name: str, job: Job) -> Component:
 
 
 def _make_expand(name: str, job: Job) -> Component:
+    # Pointers of CSC are of columns, whose coordinate is lowest in a word. CSF has ``outers``, and no shift.
     return encoding.Expand(name, _word_lanes(job), 0 if job.source.name == "csc" else job.shifts[0])
 
 
@@ -61,10 +65,15 @@ def latency(block: str, output: str, parameters: MintParameters, shape: Sequence
         output: port at which the item leaves.
         parameters: parameters of MINT.
         shape: shape of the tensor.
+
+    Returns:
+        The latency of the channel after a stage. For a unit of several pipeline stages, the cycles of the
+        unit and of the channel together. At least 1, also for a block that is not listed here.
     """
     lanes, name = parameters.lanes, kind_of(block)
     bits = max(WORD_BITS, index_bits(math.prod(shape)))
     scan = prefix_sum.depth(parameters.scan_form, lanes.scan)
+    # A bitonic network of 2^n keys has n (n + 1) / 2 stages of comparators
     levels = (lanes.chunk - 1).bit_length()
     cycles = {
         "scan": scan + 1,  # including the channel after the unit

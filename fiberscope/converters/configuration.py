@@ -23,7 +23,9 @@ class Lanes(Configuration):
     - ``scatter``: items that are scattered per cycle;
     - ``scan``: values that the prefix sum adds up per cycle;
     - ``divide``, ``multiply``: dividers and multipliers; chained divisions of an item share them;
-    - ``divide_latency``, ``multiply_latency``: cycles of a division and of a multiplication.
+    - ``divide_latency``, ``multiply_latency``: cycles of a division and of a multiplication. A divider
+      computes a whole number of bits per stage: if the latency is no divisor of 32, a division of 32 bits
+      can take fewer cycles. A position of more bits takes more cycles.
     """
 
     words: int = Field(ge=1, le=64)
@@ -68,6 +70,7 @@ class MintParameters(CompositionParameters):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        # 64 bytes: a line, the unit of all requests to memory
         self.memory.check(64)
         if self.lanes.chunk & (self.lanes.chunk - 1):
             raise ValueError(f"lanes.chunk is {self.lanes.chunk}; a bitonic network sorts a power of two")
@@ -88,5 +91,8 @@ class MintParameters(CompositionParameters):
         """Return the latency of the channels after a unit, in cycles.
 
         It is 1 for the output register, and more for multipliers, to reach their configured latency.
+
+        Args:
+            kind: kind of the unit's block, such as ``multiply``.
         """
         return self.lanes.multiply_latency - DEPTH + 1 if kind == "multiply" else 1

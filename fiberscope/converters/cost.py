@@ -32,9 +32,10 @@ class ConversionCost:
     """The cost of a conversion, without the cost of memory.
 
     Args:
-        streaming: cycles of the part that runs while the source arrives from memory.
-        two_pass: cycles of the part after that: summing counters, scattering and storing. It is 0 for a
-            conversion in one pass.
+        streaming: cycles of the part that runs while the source arrives from memory: the whole conversion in
+            one pass, or counting the first range of keys.
+        two_pass: cycles of the part after that: summing counters, scattering and storing, and counting any
+            further range of keys. It is 0 for a conversion in one pass.
         operations: number of operations of all blocks, by name. Counter operations are counted as if all keys
             of a beat were different.
     """
@@ -51,7 +52,7 @@ class ConversionCost:
 
 @cache
 def shipped_parameters() -> MintParameters:
-    """Return the shipped parameters of MINT."""
+    """Return the shipped parameters of MINT, from ``config.yaml``, read once."""
     entries = layers(CONFIGURATION, name="mint", file=None, settings={})
     return validate(MintParameters, entries, "mint")
 
@@ -77,7 +78,7 @@ def conversion_cost(
             expected counts for uniformly distributed nonzeros.
 
     Raises:
-        WorkloadError: if no recipe exists.
+        WorkloadError: if a format does not exist, or no recipe exists.
     """
     start, end = (format_called(form) if isinstance(form, str) else form for form in (source, target))
     parameters = parameters or shipped_parameters()
@@ -93,7 +94,8 @@ class _Cost:
     The arguments are the recipe and those of ``conversion_cost``, with formats and not their names.
 
     A conversion in one pass takes as many cycles as its slowest block has beats, minus one, plus the longest
-    latency from the reader to the end of a write.
+    latency from the reader to the end of a write: the last of n beats is n - 1
+    cycles behind the first. A conversion in two passes is a sequence of such parts.
     """
 
     def __init__(
@@ -118,6 +120,7 @@ class _Cost:
         """Return the cycles and operations of the conversion."""
         if self.recipe.is_two_pass:
             return ConversionCost(*self._two_passes(), self._operations())
+        # The writer is left out, since ``_output_beats`` counts words of all arrays, and not items
         blocks = [block for block in self.recipe.blocks if block != WRITE]
         beats = max(self._input_beats(self.source), self._output_beats(), *map(self._beats, blocks))
         return ConversionCost(beats - 1 + self._tail_latency(READ), 0, self._operations())
@@ -150,6 +153,7 @@ class _Cost:
         return sum(self._latency(block, "results") for block in blocks)
 
     def _is_read_twice(self) -> bool:
+        """Return whether the source has no array of keys, and is decoded for counting and for scattering."""
         return "turn" in self.recipe.blocks
 
     def _is_decoder(self, block: str) -> bool:
@@ -157,7 +161,7 @@ class _Cost:
         return block not in (READ, WRITE, *KEYS, *SLOTS) and not self._is_after_drain(block)
 
     def _is_after_drain(self, block: str) -> bool:
-        """Return whether a block works on items in their new order."""
+        """Return whether a block works on items in their new order; only for a recipe with two passes."""
         order = self.recipe.blocks
         return block != WRITE and order.index(block) >= order.index(DRAIN)
 
@@ -191,12 +195,15 @@ class _Cost:
         if name == "fill":
             return self.size
         if name in ("steps", "bits", "increment", "scan", "compare"):
+            # An RLC source has an item for each entry, a dense source or a mask one for each position
             return self._count(self.source, "runs") or self.size
         if name == "difference":
             return self._count(self.target, "runs")
         if name in ("gather", "scan_counts", "collect_counts"):
+            # The level of ``gather_2``; without a number the text matches no level, and matrix pointers count
             return self._pointers(self.target, block.rpartition("_")[2])
         if name == "expand":
+            # A beat takes an item in each lane and as many pointers, so that the larger number counts
             return max(self.nonzeros, self._pointers(self.source))
         if name == "blocks":
             return self._count(self.target, "values")
@@ -211,6 +218,7 @@ class _Cost:
         name, lanes = kind_of(block), self.parameters.lanes
         default_lanes = lanes.chunk if name in KEYS else lanes.words
         lanes_by_kind = {
+            # The reader brings ``words`` items a cycle, even if the prefix sum has more lanes
             **dict.fromkeys(("steps", "increment"), min(lanes.scan, lanes.words)),
             **dict.fromkeys(("bits", "scan", "compare", "offsets"), lanes.scan),
             **dict.fromkeys(("gather", "scan_counts", "collect_counts"), lanes.scan),
@@ -239,6 +247,7 @@ class _Cost:
         lanes, items = self.parameters.lanes, self._items(block)
         adders = prefix_sum.adders(self.parameters.scan_form, lanes.scan)
         if name in ("scan", "scan_counts", "offsets"):
+            # All adders work in each beat, even if lanes are empty; likewise all comparators of the network
             return {"add": adders * self._beats(block)}
         if name == "sort":
             levels = (lanes.chunk - 1).bit_length()
@@ -257,7 +266,10 @@ class _Cost:
 
 
 def _count_rows(items: float, lanes: int) -> int:
-    """Return the number of rows of an array, the last of which contains a stop."""
+    """Return the number of rows of an array, the last of which contains a stop.
+
+    If the items fill their rows, a further row has only stops.
+    """
     return int(items // lanes) + 1
 
 

@@ -26,7 +26,7 @@ class Counters(UnitChain):
 
     @classmethod
     def from_recipe(cls, recipe: Recipe, job: Job) -> Counters:
-        """Return the units around the counters of a recipe."""
+        """Return the units around the counters of a recipe, which must have two passes."""
         blocks = tuple(block for block in BLOCKS if block in recipe.blocks)
         has_pointers = any(edge.producer == "ends" for edge in recipe.edges)
         return cls(job, blocks, has_pointers)
@@ -41,6 +41,7 @@ class Counters(UnitChain):
     def max_tokens(self, block: str) -> int:
         """Return the largest number of tokens that a block pushes into a channel of items in one cycle."""
         lanes = self.job.parameters.lanes
+        # Further tokens: a stop of each; the 0 before the first pointer
         return {"drain": lanes.words + 1, "ends": lanes.scan + 2}.get(block, lanes.scatter)
 
     def arguments(self, block: str) -> tuple[object, ...]:
@@ -64,12 +65,15 @@ class Counters(UnitChain):
     def program(self) -> list[tuple[int, int]]:
         """Return the commands for the counters: pairs of a command and a number of counters.
 
-        READ returns the counters for the pointers and clears them for the next range of keys.
+        For each range of keys, COUNT takes the keys, SCAN replaces the counts by the first slots of the keys,
+        and FETCH returns the slot of each item. READ returns the counters for the pointers and clears them
+        for the next range of keys. COUNT and FETCH end with the stop of their input, and need no number.
         """
         job, commands = self.job, []
         for first in range(0, job.key_count, job.window):
             count = min(job.window, job.key_count - first)
             is_last_range = first + count == job.key_count
             commands += [(COUNT, 0), (SCAN, count), (FETCH, 0)]
+            # FETCH has advanced each counter by its items: it is now the end of the key's items, a pointer
             commands += [(READ, count)] if self.has_pointers or not is_last_range else []
         return commands

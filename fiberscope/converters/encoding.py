@@ -14,8 +14,10 @@ from fiberscope.sim.component import Input, Output
 class Expand(LaneStage):
     """A stage that adds to each item the number of its interval between pointers, for example its row in CSR.
 
-    A comparison with a pointer is a step and uses no lane. If ``outers`` is connected, the items of an
-    interval get a word from ``outers``, the path to a node of a tree, instead of the interval's number.
+    The pointers are the bounds of the intervals, from 0 to the number of items, then a stop. A comparison
+    with a pointer is a step and uses no lane. If ``outers`` is connected, the items of an interval get a word
+    from ``outers``, the path to a node of a tree, instead of the interval's number. ``outers`` has one word
+    for each interval. The stage can process several arrays, one after the other.
 
     Args:
         name, lanes: as of a ``LaneStage``.
@@ -52,6 +54,7 @@ class Expand(LaneStage):
             return False
         if self.has_pointer_stop or not self.pointers.can_pop():
             return False
+        # The first pointer opens no interval; each later token has a partner in ``outers``, the stop too
         if self.outers is not None and self.interval >= -1 and not self.outers.can_pop():
             return False
         self._advance()
@@ -91,7 +94,7 @@ class Expand(LaneStage):
 class Tally(LaneStage):
     """A stage of row counters, which sends the number of items of each row when the next row begins.
 
-    ``counts`` gets a 0 first, then the count of each row.
+    ``counts`` gets a 0 first, then the count of each row, empty rows included. Items must be sorted by row.
 
     Args:
         name, lanes: as of a ``LaneStage``.
@@ -108,7 +111,7 @@ class Tally(LaneStage):
     def __init__(self, name: str, lanes: int, counts: int, rows: int, shift: int) -> None:
         super().__init__(name, lanes, counts)
         self.rows, self.shift = rows, shift
-        self.row = -1
+        self.row = -1  # current row; the count of row -1 is the leading 0 of ``counts``
         self.count = 0
         self.updates = 0
 
@@ -136,6 +139,8 @@ class Tally(LaneStage):
 
 class Fill(LaneStage):
     """A stage that sends a value for every position, zero for positions without an item; each uses a lane.
+
+    The word of an item is its position. Items must be sorted by position and distinct.
 
     Args:
         name, lanes: as of a ``LaneStage``.
@@ -166,8 +171,9 @@ class Fill(LaneStage):
 class Mask(LaneStage):
     """The packer of ZVC, which sends the nonzero values and a mask with one bit for every position.
 
-    ``masks`` gets one token per word of the mask, whose lowest bit is the first position. A word leaves in a
-    step, when an item of a later word or the stop is next.
+    The word of an item is its position; items must be sorted by position. ``masks`` gets one token per word
+    of the mask, whose lowest bit is the first position. A word leaves in a step, when an item of a later word
+    or the stop is next. At most one word leaves per cycle.
 
     Args:
         name, lanes: as of a ``LaneStage``.
@@ -212,7 +218,7 @@ class Difference(LaneStage):
     """The subtractors of RLC, which turn each position into the run of zeros before it.
 
     A run that is too long for one entry begins with continuation entries. An entry without a value has the
-    reference 1.
+    reference 1. Items must be sorted by position and distinct. Zeros after the last item get no entry.
 
     Args:
         name, lanes: as of a ``LaneStage``; a continuation entry uses a lane.
@@ -231,6 +237,7 @@ class Difference(LaneStage):
 
     def _take(self) -> bool:
         run = self.items.coordinate() - self.next_position
+        # Without values in continuations, a decoder takes each longest run for a continuation
         if run > self.max_run or (run == self.max_run and not self.has_value):
             self._send_continuation()
             return False
@@ -240,6 +247,7 @@ class Difference(LaneStage):
 
     def _send_continuation(self) -> None:
         self.results.push(DATA, self.max_run, 0 if self.has_value else 1)
+        # The value of a continuation is the zero at the position after the run
         self.next_position += self.max_run + (1 if self.has_value else 0)
         self.continuations += 1
 
@@ -263,6 +271,7 @@ class Tree(LaneStage):
     counts: list[Channel]
 
     def __init__(self, name: str, lanes: int, shifts: list[int]) -> None:
+        # An item opens at most one node on each level, and thus sends up to this number of tokens
         super().__init__(name, lanes, 0, len(shifts))
         self.ranks = len(shifts)
         self.shifts = array("q", shifts)
@@ -273,6 +282,7 @@ class Tree(LaneStage):
     def _take(self) -> bool:
         word = self.items.coordinate()
         rank = 0  # C: long
+        # Find the first rank that differs; there is one, as items are distinct
         while self.previous_word >= 0 and (word ^ self.previous_word) >> self.shifts[rank] == 0:
             rank += 1
         self.previous_word = word
@@ -282,6 +292,7 @@ class Tree(LaneStage):
         return True
 
     def _open_node(self, rank: int, word: int) -> None:
+        # The coordinates of the ranks above, which are not part of the node
         prefix = word >> self.shifts[rank - 1] << self.shifts[rank - 1] if rank > 0 else 0
         value = self.items.value() if rank == self.ranks - 1 else 0.0
         self.results.push(DATA, (word - prefix) >> self.shifts[rank], rank, value)
@@ -291,7 +302,7 @@ class Tree(LaneStage):
             self._send_count(rank)
 
     def _send_count(self, rank: int) -> None:
-        """Send the number of children of the last node of a level."""
+        """Send the number of children of the previous node of a level, and restart this count."""
         counts = self.counts[rank]
         counts.push(DATA, self.children[rank + 1])
         self.children[rank + 1] = 0
@@ -299,4 +310,5 @@ class Tree(LaneStage):
     def _send_stop(self) -> None:
         for rank in range(self.ranks - 1):
             self._send_count(rank)
+        # A C method has no super()
         LaneStage._send_stop(self)

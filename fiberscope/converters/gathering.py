@@ -14,8 +14,10 @@ class Blocks(LaneStage):
 
     The format BSR stores the nonzero blocks of a matrix as dense blocks, and the positions of these blocks as
     in CSR. The word of an item is the number of its block in the grid of blocks, row by row; the reference is
-    the position in the block. ``results`` gets the values of blocks, one per step, and ``columns`` the block
-    column of each block. ``counts`` gets a 0, then the number of blocks in each block row.
+    the position in the block. Items must be sorted by block row. ``results`` gets the values of blocks, zeros
+    included, one per step, and ``columns`` the block column of each block. ``counts`` gets a 0, then the
+    number of blocks in each block row. Items of the next block row are taken while blocks leave, but the end
+    of this row waits until all of these blocks have left.
 
     Args:
         name, lanes: as of a ``LaneStage``.
@@ -63,6 +65,7 @@ class Blocks(LaneStage):
         """Send the number of blocks in the current block row, and queue the blocks."""
         self.counts.push(DATA, len(self.row_blocks))
         blocks = list(self.row_blocks.items())
+        # Reversed, so that the next block is popped from the end of the list
         self.outgoing = (blocks if self.first_seen else sorted(blocks))[::-1]
         self.blocks += len(blocks)
         self.row_blocks = {}

@@ -35,7 +35,7 @@ class Job:
 
     @property
     def shifts(self) -> list[int]:
-        """Return the shift of each rank's coordinate in a word."""
+        """Return the shift of each rank's coordinate in a word; the last rank has shift 0."""
         return shifts_of(self.shape)
 
     @property
@@ -45,12 +45,12 @@ class Job:
 
     @property
     def key_rank(self) -> int:
-        """Return the rank by which items are sorted: 1 (columns) if the target is CSC, else 0 (rows)."""
+        """Return the rank by which a two-pass conversion sorts: 1 (columns) if the target is CSC, else 0."""
         return 1 if self.target.name == "csc" else 0
 
     @property
     def key_field(self) -> tuple[int, int]:
-        """Return the position of the key in a word: shift and bits."""
+        """Return the position of the sort key in an item's word: shift and number of bits."""
         return self.shifts[self.key_rank], index_bits(self.shape[self.key_rank])
 
     @property
@@ -65,7 +65,10 @@ class Job:
 
     @property
     def rounds(self) -> int:
-        """Return the number of consecutive divisions, or multiplications, that an item needs."""
+        """Return the number of consecutive divisions, or multiplications, that an item needs; at least 1.
+
+        A position in n ranks has n - 1 divisions, since the last quotient is the first coordinate.
+        """
         return max(1, len(self.shape) - 1)
 
     @property
@@ -79,7 +82,11 @@ class Job:
         return -(-self.key_count // self.window)
 
     def lanes_per_round(self, units: int) -> int:
-        """Return the items per cycle of dividers or multipliers, of which each round gets an equal share."""
+        """Return the items per cycle of dividers or multipliers, of which each round gets an equal share.
+
+        Args:
+            units: number of all dividers, or of all multipliers. Each round gets at least one.
+        """
         return max(1, units // self.rounds)
 
 

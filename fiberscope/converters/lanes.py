@@ -88,7 +88,13 @@ FORMERS = ("steps", "increment", "bits", "split", "gather")
 
 
 def ports_of(edge: Edge) -> tuple[str, str]:
-    """Return the names of the output port and the input port that an edge between units connects."""
+    """Return the names of the output port and the input port that an edge between units connects.
+
+    A port that the recipe does not name is the default port for rows of its unit.
+
+    Raises:
+        KeyError: the producer or the consumer is no unit, but a stage, the reader or the writer.
+    """
     producer, consumer = UNITS[kind_of(edge.producer)], UNITS[kind_of(edge.consumer)]
     return (
         producer.outputs if edge.output == DEFAULT_OUTPUT else edge.output,
@@ -97,7 +103,7 @@ def ports_of(edge: Edge) -> tuple[str, str]:
 
 
 def is_row(edge: Edge) -> bool:
-    """Return whether an edge carries rows, and not items."""
+    """Return whether an edge carries rows, and not items: both its ports are ports for rows of units."""
     if not UNITS.keys() >= {kind_of(edge.producer), kind_of(edge.consumer)}:
         return False
     producer, consumer = UNITS[kind_of(edge.producer)], UNITS[kind_of(edge.consumer)]
@@ -125,16 +131,19 @@ class UnitChain:
             return self.job.lanes_per_round(lanes.divide)
         if kind in ("split", "multiply", "join"):
             return self.job.lanes_per_round(lanes.multiply)
+        # The last block is a collector, which takes the rows of its predecessor as they are
         index = self.blocks.index(block)
         if index == len(self.blocks) - 1:
             return self.lanes(self.blocks[index - 1])
         if kind == "pack":
+            # A packer also adapts the number of lanes to its successor
             successor = self.blocks[index + 1]
             return self.lanes(successor) if kind_of(successor) == "divide" else lanes.words
         return lanes.scan
 
     def max_tokens(self, block: str) -> int:
         """Return the largest number of tokens that a block pushes into a channel of items in one cycle."""
+        # A stop can leave with the last items
         return 1 + self.lanes(block)
 
     @property
@@ -152,7 +161,11 @@ class UnitChain:
         return self.job.shape[-number if kind_of(block) == "divide" else number]
 
     def arguments(self, block: str) -> tuple[object, ...]:
-        """Return the arguments of a block's constructor after the instance name."""
+        """Return the arguments of a block's constructor after the instance name.
+
+        Raises:
+            KeyError: the block belongs to no chain of a former and a collector; see ``Counters``.
+        """
         job, kind, lanes = self.job, kind_of(block), self.lanes(block)
         constants = [constant for _block, constant in self.constants]
         if kind == "divide":
@@ -160,6 +173,7 @@ class UnitChain:
         if block == self.blocks[-1]:
             return (lanes, self._collector_shifts())
         arguments_by_kind: Mapping[str, tuple[object, ...]] = {
+            # Only for its own kind, as ``run_limits`` refuses a source other than RLC
             "increment": (lanes, *run_limits(job.source), constants) if kind == "increment" else (),
             "steps": (lanes, (0,), constants),
             "gather": (lanes,),
@@ -178,6 +192,7 @@ class UnitChain:
         """Return the shifts of coordinate, reference and rests in an item's word, the last rest first."""
         if not any(kind_of(block) == "divide" for block in self.blocks):
             return [0]
+        # The first divider divides by the last rank, so that the first rest is the last coordinate
         first, second, *rests = self.job.shifts
         return [first, second, *reversed(rests)]
 

@@ -15,7 +15,7 @@ from fiberscope.workloads.verification import Comparison
 
 
 class ConversionParameters(ProblemParameters):
-    """Parameters of a conversion: the names of both formats, and the bits of a value."""
+    """Parameters of a conversion: the names of both formats, and the bits of a value (8, 16 or 32)."""
 
     source: str
     target: str
@@ -23,7 +23,10 @@ class ConversionParameters(ProblemParameters):
 
 
 class Conversion(Problem):
-    """The conversion of a matrix from one format to another, checked bit by bit."""
+    """The conversion of a matrix from one format to another, checked bit by bit.
+
+    The machine gets the source and the header of the target. ``expected`` is the reference of the check.
+    """
 
     kind = "conversion"
     answer = "encoding"
@@ -69,12 +72,19 @@ class Conversion(Problem):
         return format_called(self.settings.target).encode(self.tensor, self.settings.bits)
 
     def machine_inputs(self) -> tuple[Encoded, Format, tuple[Layout, Mapping[str, int]]]:
-        """Return the source, the format of the target, and the header of the target: layout and counts."""
+        """Return the source, the format of the target, and the header of the target: layout and counts.
+
+        A converter does not compute the header; it is known before the conversion.
+        """
         source = format_called(self.settings.source).encode(self.tensor, self.settings.bits)
         return source, self.expected.format, (self.expected.layout, self.expected.counts)
 
     def check(self, answer: Encoded) -> Comparison:
-        """Compare the answer with the expected encoding bit by bit."""
+        """Compare the answer with the expected encoding bit by bit.
+
+        A wrong bit gives an infinite error, as no tolerance applies. Missing and extra items are differences
+        of the numbers of items in all arrays.
+        """
         wrong = self.expected.difference(answer)
         lengths = [sum(len(field.items) for field in form.fields) for form in (self.expected, answer)]
         missing, extra = max(0, lengths[0] - lengths[1]), max(0, lengths[1] - lengths[0])

@@ -27,7 +27,7 @@ BY_ROWS = ("csr", "csf")  # formats of A in which a beat has nonzeros of one row
 
 @dataclass(frozen=True)
 class Compute:
-    """Costs of the array.
+    """Costs of the array for the whole computation.
 
     Args:
         cycles: cycles of the array, including waits for its PEs.
@@ -47,6 +47,10 @@ def compute(problem: Problem, a: str, b: str, parameters: SageParameters) -> Com
         problem: kernel and operands.
         a, b: names of the ACFs of A and B.
         parameters: parameters of SAGE.
+
+    Returns:
+        Expected costs. Cycles are whole numbers only if the expectations are. Memory and conversions are not
+        included.
     """
     array = parameters.array
     groups = -(-problem.columns // array.elements)
@@ -60,8 +64,10 @@ def compute(problem: Problem, a: str, b: str, parameters: SageParameters) -> Com
             cycles += times * max(streamed * max(1, matched), nonzeros * _any_meets(problem, array.elements))
         else:
             cycles += times * max(streamed, nonzeros * matched)
+        # A is streamed once for each group; ``_work`` is already the sum over all columns
         spent = groups * words * parameters.energy.sram + _work(problem, a, b, length, parameters)
         energy += times * spent
+    # No format makes the array faster than its multipliers
     least = math.ceil(_effectual(problem) / array.macs)
     return Compute(max(groups * cycles, least), groups * beats, energy)
 
@@ -76,7 +82,10 @@ def _held_words(b: str, density: float) -> float:
 
 
 def _slices(problem: Problem, b: str, buffer: int) -> Iterator[tuple[int, int]]:
-    """Yield the lengths of the slices of the rank that is summed over, with the number of slices of each."""
+    """Yield the lengths of the slices of the rank that is summed over, with the number of slices of each.
+
+    A slice is the longest part of a column of B that is expected to fit in a PE's buffer.
+    """
     words = _held_words(b, problem.held.density)
     full = problem.depth if words == 0 else min(problem.depth, max(1, int(buffer / words)))
     whole, rest = divmod(problem.depth, full)
@@ -87,6 +96,9 @@ def _slices(problem: Problem, b: str, buffer: int) -> Iterator[tuple[int, int]]:
 
 def _stream(problem: Problem, a: str, length: int, bus: int) -> tuple[float, float]:
     """Return the beats of a slice of A, and the words in them.
+
+    A beat of a dense row, and of a fiber of CSR, CSC or CSF, has one word for the id of the row or fiber. The
+    other words are values, or pairs of a value and an id. An entry of COO has its value and all its ids.
 
     Args:
         problem: kernel and operands.
@@ -123,6 +135,7 @@ def _expected_beats(places: int, density: float, pairs: int) -> float:
     sure = max(0, math.floor((mean - spread) / pairs))  # full beats that nearly every fiber has
     most = min(places, math.ceil(mean + spread))
     nonzeros = np.arange(sure * pairs, most, pairs, dtype=np.float64)
+    # bdtrc(k, n, p) is the probability of more than k successes in n trials
     return sure + float(bdtrc(nonzeros, places, density).sum())
 
 
@@ -130,7 +143,8 @@ def _match(a: str, b: str, parameters: SageParameters) -> float:
     """Return the cycles of a PE for a streamed nonzero, apart from the bus.
 
     A PE indexes a dense column. In other formats, it compares the id of the nonzero with all ids of its
-    column, and does not use pointers. The comparison covers half the buffer, even if it is not full.
+    column, and does not use pointers. The comparison covers half the buffer, even if it is not full: the
+    other half is for the values of these ids. A streamed dense row takes no further cycles.
     """
     array = parameters.array
     if a == "dense" or parameters.match_cost == "bus":
@@ -145,7 +159,7 @@ def _any_meets(problem: Problem, elements: int) -> float:
 
 
 def _effectual(problem: Problem) -> float:
-    """Return the expected number of products of two nonzeros."""
+    """Return the expected number of products of two nonzeros, for all columns of B."""
     return problem.streamed.nonzeros * problem.columns * problem.held.density
 
 

@@ -19,7 +19,8 @@ def operand(source: object, name: str) -> Statistics:
     A text is one of these:
 
     - ``expected:shape=9000x9000,density=0.04`` (or ``nonzeros=...``): uniformly distributed nonzeros;
-    - a name of the registry without a file on this host: shape and nonzeros of the registry;
+    - a name of the registry without a file on this host: shape and nonzeros of the registry, taken to be
+      uniformly distributed. Nothing is downloaded;
     - a file, a generator, or a name with a file: the tensor is loaded, and its nonzeros are counted.
 
     Args:
@@ -43,6 +44,7 @@ def operand(source: object, name: str) -> Statistics:
 
 
 def _is_there(entry: registry.Entry) -> bool:
+    """Return whether the tensor of an entry is on this host: in a folder, shipped, or in the cache."""
     names = (entry.name, *entry.aliases)
     return bool(
         any(file_of(name) for name in names if entry.is_matrix)
@@ -53,16 +55,18 @@ def _is_there(entry: registry.Entry) -> bool:
 
 
 def _expected(text: str) -> Statistics:
+    """Parse ``expected:shape=...,density=...``; raise ``WorkloadError`` for an invalid text."""
     pairs = dict(_pair(part, text) for part in text[len(EXPECTED) :].split(",") if part)
     if "shape" not in pairs or ("density" in pairs) == ("nonzeros" in pairs):
         raise WorkloadError("needs a shape, and either density or nonzeros", location=text, fix=_FORM)
     if not re.fullmatch(r"[1-9][0-9]{0,17}(x[1-9][0-9]{0,17})*", pairs["shape"]):
         raise WorkloadError(f"the shape {pairs['shape']}", location=text, fix=_FORM)
     shape = tuple(int(size) for size in pairs["shape"].split("x"))
-    places = Statistics(text, shape, 0).places
+    places = Statistics(text, shape, 0).places  # 0 nonzeros are valid in any shape
     if "nonzeros" in pairs:
         return Statistics(text, shape, _number(pairs["nonzeros"], text))
     density = _number(pairs["density"], text)
+    # Also refuses nan, with which every comparison is false
     if not 0 <= density <= 1:
         raise WorkloadError(f"a density of {density:g}", location=text, fix="it is between 0 and 1")
     return Statistics(text, shape, density * places)

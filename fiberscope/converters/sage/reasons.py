@@ -17,6 +17,7 @@ WHAT = {  # use of each format of a ``Choice``, for the report
     "acf_a": "A to compute in",
     "acf_b": "B to compute in",
 }
+# The transfer of the output is no part, as it is the same for every choice.
 PARTS = {  # part of the cost of each attribute of a ``Prediction``, for the report
     "dram_cycles": "cycles of DRAM",
     "streaming_cycles": "cycles of streaming conversion",
@@ -36,7 +37,8 @@ class Reason:
         what: operand and use of the format, as in ``WHAT``.
         chosen: name of the format.
         instead: best choice with another format in its place.
-        product: energy-delay product of ``instead``, divided by that of the best choice.
+        product: energy-delay product of ``instead``, divided by that of the best choice; 1 for a
+            best product of 0.
         because: text that names the part of the cost that grows most, with its growth relative to the delay
             or to the energy; ``equal`` if no part grows.
     """
@@ -52,7 +54,7 @@ def reasons(ranked: Sequence[Prediction]) -> list[Reason]:
     """Return the reasons for the first of several predictions, without formats that have no alternative.
 
     Args:
-        ranked: predictions, best first, as of ``search.rank``.
+        ranked: predictions, best first, as of ``search.rank``; at least one.
     """
     best = ranked[0]
     return [reason for name in WHAT for reason in _reason(name, best, ranked[1:])]
@@ -60,6 +62,7 @@ def reasons(ranked: Sequence[Prediction]) -> list[Reason]:
 
 def _reason(name: str, best: Prediction, others: Sequence[Prediction]) -> Iterator[Reason]:
     chosen = getattr(best.choice, name)
+    # The first prediction in the ranking is the best; its other three formats may differ too
     other = next((prediction for prediction in others if getattr(prediction.choice, name) != chosen), None)
     if other is not None:
         ratio = other.product / best.product if best.product else 1.0

@@ -59,9 +59,13 @@ class Statistics:
         return self.nonzeros / self.places
 
     def counts(self, form: Format) -> dict[str, float]:
-        """Return the counts that determine the layout of a format, by name, such as ``nonzeros``."""
+        """Return the counts that determine the layout of a format, by name, such as ``nonzeros``.
+
+        Counts of a tensor are exact; other counts are expectations, and need not be integers.
+        """
         if self.tensor is not None:
             return dict(form.counts(self.tensor))
+        # Not density times places again, which may differ by a rounding error
         return {**form.expected_counts(self.shape, self.density), "nonzeros": self.nonzeros}
 
     def bits(self, form: Format, bits: int) -> float:

@@ -59,7 +59,7 @@ class System(_Data):
     published: Published | None = None
 
     def choices(self) -> Iterator[Choice] | None:
-        """Return the allowed choices; None if every choice is allowed."""
+        """Return the allowed choices, each once per product that has it; None if every choice is allowed."""
         if not self.allowed:
             return None
         return (choice for each in self.allowed for choice in _choices(each))
@@ -67,13 +67,14 @@ class System(_Data):
 
 def _choices(allowed: _Allowed) -> Iterator[Choice]:
     for mcf_a, mcf_b in product(*allowed.mcf):
+        # Without ACFs, the array computes with the formats in memory, and nothing is converted
         for acf_a, acf_b in product(*(allowed.acf or ([mcf_a], [mcf_b]))):
             yield Choice(mcf_a, mcf_b, acf_a, acf_b)
 
 
 @cache
 def systems() -> dict[str, System]:
-    """Return all classes by name."""
+    """Return all classes by name, read once; the dictionary is shared, so do not change it."""
     text = resources.files("fiberscope.converters.sage").joinpath("systems.yaml").read_text(encoding="utf-8")
     return {name: System(name=name, **row) for name, row in yaml.safe_load(text).items()}
 
@@ -90,5 +91,9 @@ def system_called(name: str) -> System:
 
 
 def best_of(system: System, problem: Problem, parameters: SageParameters) -> Prediction:
-    """Return the best prediction of a class for a problem."""
+    """Return the best prediction of a class for a problem.
+
+    Raises:
+        WorkloadError: if the class allows no choice that the problem and the converter support.
+    """
     return rank(problem, parameters, system.choices(), system.converter)[0]
