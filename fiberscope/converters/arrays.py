@@ -143,7 +143,7 @@ class Source:
         values[~is_valueless] = np.asarray(self.items["values"])
         ends = np.cumsum(np.where(is_valueless, 0, bits) + rlc.run_bits)
         address = self.addresses["runs"]
-        # The field of runs fetches the lines of both. Without width and ends, the field of values fetches none.
+        # The field of runs fetches the lines of both; the field of values (no width, no ends) fetches none
         entries = StreamField(integers_of(runs), 0, integers_of(ends), 0, address, self.max_lines)
         return [entries], StreamField(integers_of(values), 0, NO_ENDS, 0, address, self.max_lines)
 
