@@ -194,7 +194,7 @@ class _MachineDescription:
     def show(self) -> None:
         """Print one parameter above the sources of the machine, or several below these sources.
 
-        Several parameters are a table, or paragraphs if the terminal has less than ``WIDE`` columns.
+        Several parameters are a table, or paragraphs if the terminal has fewer than ``WIDE`` columns.
         """
         from rich.text import Text
 

@@ -44,7 +44,7 @@ def list_(json: _Json = None) -> None:
 def _document(machines: dict[str, str], matrices: list[Entry]) -> dict[str, object]:
     """Return the lists as plain data for JSON; ``machines`` has summaries by name.
 
-    ``here`` says where a matrix is on this computer; it is empty if the matrix must be downloaded.
+    ``here`` says where a matrix is on this computer; it is empty if the matrix is not there.
     """
     from fiberscope.workloads.cache import location_of
 
