@@ -49,8 +49,10 @@ BORROWED = ("prefix sum", "dividers", "adders")  # kinds of hardware of the host
 def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -> Mapping[str, int]:
     """Return the number of instances of each kind of hardware in a converter.
 
-    A conversion needs as many instances of a kind as are active at the same time. For example, the prefix sum
-    of counts shares the instance of the prefix sum of positions, since they run at different times.
+    A conversion needs as many instances of a kind as are active at the same time. For example, the block
+    ``offsets`` of a conversion in two passes shares the prefix sum of ``scan``, as they run at different
+    times. ``scan_counts`` runs beside ``scan``, and is a second prefix sum. Blocks that differ only by their
+    number, such as ``divide`` and ``divide_2``, count once. Recipes are those of matrices.
 
     Args:
         variant: ``mint_b``, ``mint_m`` or ``mint_mr``.
@@ -70,8 +72,10 @@ def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -
 def _count_hardware(source: str, target: str) -> Counter[str]:
     """Return the number of instances of each kind of hardware that one conversion needs."""
     names = {kind_of(block) for block in recipe(source, target).blocks}
+    # The counts, which ``offsets`` adds up, are complete only after the pass in which ``scan`` runs
     if "scan" in names:
         names.discard("offsets")
+    # "write" shares the memory controller of "read"
     return Counter(KINDS[name] for name in names - {*WIRES, "write"})
 
 
@@ -81,7 +85,9 @@ def waits_for_host(variant: str, overlap: str = "none") -> tuple[str, ...]:
     Args:
         variant: ``mint_b``, ``mint_m`` or ``mint_mr``.
         overlap: overlap of MINT_mr with the host's computation: ``none``, or ``activation_only``. With
-            ``activation_only``, only the adders of the host are busy, and its dividers are free.
+            ``activation_only``, the host's dividers are free; its adders are busy, which prefix sums use too.
+
+    Neither argument is checked. Any other variant borrows nothing; any other overlap is ``activation_only``.
     """
     if variant != "mint_mr":
         return ()

@@ -124,7 +124,7 @@ class Check:
     Args:
         event, trace: the reports.
         counts, traffic: the comparisons.
-        bound: the lower bound of the time in seconds, by the trace.
+        bound: the lower bound of the time in seconds, by the trace, without the ``excluded`` components.
         excluded: components that the bound excludes, with reasons why they take longer than the machine's.
         analytical: the analytical estimate; None for a machine without loop nests.
         parts: cycles of the machine or of its longest stage by cause, which sum to the total; empty unless
@@ -281,7 +281,7 @@ def _attribute(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, ru
 def _run_ladder(
     event: Report, ladder: Sequence[_Rung], run: _Runner, states: StateFiles, stage: str = ""
 ) -> tuple[dict[str, int], Report]:
-    """Return the cycles that each rung saves, and the report of the run with all rungs.
+    """Return the cycles that each rung saves (negative: costs), and the report of the run with all rungs.
 
     Args:
         event, ladder, run, states: the first report, the rungs, the run function, and the recorder of the
@@ -293,7 +293,7 @@ def _run_ladder(
     saved: dict[str, int] = {}
     settings: dict[str, object] = {}
     for rung in ladder:
-        settings |= rung.settings
+        settings |= rung.settings  # cumulative: a rung keeps the settings of the rungs before
         next_run = run(settings, states if rung is ladder[-1] else None)
         saved[rung.part] = cycles_of_stage(event, stage) - cycles_of_stage(next_run, stage)
         event = next_run
@@ -323,7 +323,7 @@ def _split_cycles(
         worker = max(_in_families(phase, stage_components), key=lambda name: stage_components[name].busy)
         family, longest = family_name(worker), stage_components[worker].busy
         instances = list_members(family, stage_components)
-        mean = sum(instance.busy for instance in instances) // len(instances)
+        mean = sum(instance.busy for instance in instances) // len(instances)  # the rest is imbalance
         cycles_by_cause[f"{family} works, on average"] = mean
         cycles_by_cause[f"and the busiest {family} works longer: imbalance"] = longest - mean
         workers.append(worker)

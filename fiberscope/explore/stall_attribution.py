@@ -46,12 +46,13 @@ def attribute_stalls(
 
     Args:
         timeline: the recorded states of the workers and of all components in the groups.
-        workers: the busiest component of each phase.
+        workers: the busiest component of each phase, of different families, as causes are named by family.
         groups: the groups in order.
 
     Returns:
         The cycles of the first clock by cause, such as ``while the busiest pe waits: PART``.
     """
+    # By interval, the cycles in which no worker is busy, if no two workers are busy at the same time
     remaining = _interval_lengths(timeline)
     for worker in workers:
         remaining = np.maximum(remaining - _cycles_in_state(timeline, worker, "busy"), 0)
@@ -71,6 +72,7 @@ def attribute_stalls(
         return cycles
 
     for worker in workers:
+        # Stalls of one worker while another is busy are not lost cycles, so the minimum
         waits = np.minimum(_stalled_cycles(timeline, worker), remaining)
         remaining -= waits
         related = [name for name in other_components if not _is_of_sibling(name, worker)]
@@ -91,7 +93,7 @@ def cut_window(timeline: StateTimeline, start: int, end: int) -> StateTimeline:
 
     Args:
         timeline: the recorded states.
-        start, end: the first cycle, and the cycle after the last.
+        start, end: the first cycle, not before the start of the timeline, and the cycle after the last.
     """
     # Rounded up, so that an interval which begins before ``start`` is left out. The last interval of a
     # timeline may be shorter than the others; it is inside if ``end`` is not before the timeline's end.
@@ -150,6 +152,7 @@ def _stalled_cycles(timeline: StateTimeline, name: str) -> Cycles:
 def _cycles_in_state(timeline: StateTimeline, name: str, state: str) -> Cycles:
     """Return the cycles of the first clock that a component spends in a state, rounded up, by interval."""
     component = timeline.components[name]
+    # A cycle of each clock has a whole number of base ticks, the common unit of time
     first_clock_ticks = next(iter(timeline.clocks.values())).base_ticks
     ticks = (
         np.array(component.states.get(state, [0] * timeline.intervals), dtype=np.int64)

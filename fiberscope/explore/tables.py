@@ -45,10 +45,11 @@ def read_table(path: Path, schema: type[Schema], machine: str) -> Schema:
 
 
 def simulate_to_end(*operands: Any, **options: Any) -> Report:  # noqa: ANN401  (those of ``simulate``)
-    """Simulate to the end.
+    """Simulate to the end, with the arguments of ``simulate``.
 
     Raises:
-        KeyboardInterrupt: the run was interrupted.
+        KeyboardInterrupt: the run was interrupted; ``simulate`` would return a partial report. The errors of
+            ``simulate`` are raised too.
     """
     return refuse_interrupted(simulate(*operands, **options))
 
@@ -61,7 +62,8 @@ def load_available(
     Args:
         name: name of the workload.
         surrogates: whether a surrogate may replace the workload.
-        is_required: whether an unavailable workload is an error, because the user named it.
+        is_required: whether an unavailable workload is an error, because the user named it; else ``tell`` is
+            called and the result is None.
         tell: called with a line for the user.
 
     Raises:

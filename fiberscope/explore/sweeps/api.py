@@ -106,12 +106,13 @@ def run_study(
         ConfigurationError, InputError, WorkloadError: the errors of ``sweep``.
         KeyboardInterrupt: the user stopped the sweep; the message has the number of stored runs.
     """
-    planned = plan_points(study.sweep())
+    planned = plan_points(study.sweep())  # raises all errors of points before the store is created
     tasks = unique_tasks(planned)
     store = Store(address, make=True)
     stored = store.digests() - (_failed_digests(store) if retry else set())
     new = [task for task in tasks if task.digest not in stored]
     note_stale(store, tasks)
+    # A new row brings its name with it. A stored row may be from a study with another name, or without
     named_tasks = [task for task in tasks if task.digest in stored and task.point.workload_name]
     store.name_workloads({task.digest: task.point.workload_name for task in named_tasks})
     progress = Progress(new)
@@ -122,6 +123,7 @@ def run_study(
                 [task for task in new if not task.refused], store, executors, limits_of(study), progress
             )
     except KeyboardInterrupt:
+        # ``progress`` counts new runs only
         finished = len(tasks) - progress.total + progress.done
         raise KeyboardInterrupt(_describe_interruption(finished, len(tasks), address)) from None
     return SweepResult(
@@ -162,6 +164,7 @@ def run_tasks(
     if not tasks:
         return
     try:
+        # The generator makes each batch when a worker is idle, with the estimates of that moment
         run_batches(executors, group_tasks(tasks, progress), store, limits, progress)
     finally:
         store.gather()
@@ -176,7 +179,7 @@ def _store_refused(tasks: Iterable[Task], store: Store, progress: Progress) -> N
 
 
 def _count_other_sources(store: Store, tasks: Iterable[Task]) -> int:
-    """Count the rows of the same machines from other sources."""
+    """Count the rows of the same machines from sources that none of the tasks has."""
     keys = {(task.point.command, task.point.accelerator, task.row["parts"]) for task in tasks}
     sources = {task.row["source"] for task in tasks} | {""}  # refused runs have no sources
     rows = store.table(

@@ -35,9 +35,9 @@ class RepeatedRun:
     """A run of an archive and its repetition.
 
     Args:
-        archived, repeated: the rows; None without a repetition.
-        differences: the columns that differ; ``report`` if only the reports differ; the status if there is no
-            repetition, with its reason if the repetition failed.
+        archived, repeated: the rows; None without a repetition, as the run is refused now.
+        differences: the columns that differ; ``report`` if only the reports differ; ``status`` without a
+            repetition; ``status`` with the new status and its reason if the repetition failed.
     """
 
     archived: Row
@@ -66,11 +66,12 @@ def rerun_archive(
     Args:
         path: the archive.
         workers: processes on this computer; one per core by default.
-        anyway: accept changed sources and operands.
+        anyway: accept changed sources, operands and parameters; the runs use the current ones.
         quiet: show no progress.
 
     Raises:
-        InputError: the file is no archive, or a run cannot be repeated with the same sources and operands.
+        InputError: the file is no archive, or, without ``anyway``, a run cannot be repeated with the same
+            sources, operands and parameters.
     """
     with TemporaryDirectory(prefix="fiberscope-") as folder:
         index, store = extract_archive(path, Path(folder, "archived"))
@@ -78,6 +79,7 @@ def rerun_archive(
         rows.sort(key=lambda row: (row["machine"], row["workload"], row["digest"]))
         tasks = _plan(path, rows, anyway)
         repetitions = Store(Path(folder, "repeated"), make=True)
+        # With ``anyway``, runs of different sources may be the same run now
         unique = unique_tasks(tasks)
         progress = Progress(unique)
         with show_progress(progress, quiet, None):
@@ -92,7 +94,8 @@ def _plan(path: Path, rows: Sequence[Row], anyway: bool) -> list[Task]:
     """Return the tasks of rows, in order.
 
     Raises:
-        InputError: a row has no report, or the sources or operands of its run have changed.
+        InputError: a row has no report, or, without ``anyway``, the sources, operands or parameters of its
+            run have changed.
     """
     resolver, tasks = ParameterResolver(), []
     for row in rows:
@@ -100,6 +103,7 @@ def _plan(path: Path, rows: Sequence[Row], anyway: bool) -> list[Task]:
         report = Report.parse(row[REPORT] or "", f"{path}: {name}")
         point = _point(row, report, f"{path}: {name}")
         (task,) = plan_tasks([point], resolver)
+        # The digest covers sources, operands and parameters
         if task.digest != row["digest"] and not anyway:
             request = build_request(point)
             sources = request.roots(load_parts(point).values()).sources()

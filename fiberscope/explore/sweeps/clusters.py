@@ -33,6 +33,7 @@ def connect_workers(executors: ExecutorChoice) -> Iterator[Client]:
 
     Raises:
         InputError: no scheduler answers, the options of the cluster are invalid, or a worker cannot start.
+        ModuleNotFoundError: a batch system is chosen, and dask_jobqueue is not installed.
     """
     with dask.config.set(CONFIGURATION):
         if executors.scheduler is not None:

@@ -18,13 +18,15 @@ BYTES_PER_NONZERO = 10  # approximate file size, for estimates of remaining time
 def operand_digest(operand: str, exact: bool) -> str:
     """Return the digest of an operand: the content of a file, or the text of a generator.
 
-    The digest of a folder depends on the names and contents of its files. The digest of a view includes the
-    digest of its operand; the digest of an array in a file includes its name. Any other operand is loaded.
+    The digest of a folder depends on the names and contents of its files; it must have no folders. The digest
+    of a view includes the digest of its operand; the digest of an array in a file includes its name. Any
+    other operand is loaded; its digest is kept while the process runs.
 
     Raises:
         WorkloadError: there is no such operand, or only a surrogate and ``exact`` is set.
-        InputError: a file cannot be read.
+        InputError: a file cannot be read, or a folder has a folder.
     """
+    # Views and arrays first: their texts contain the path of a file
     if view_keyword(operand):
         head, base = split_view(operand)
         return f"{head}of={operand_digest(base, exact)}"
@@ -61,7 +63,7 @@ def file_digest(path: Path) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _cached_digest(path: Path, _modified: int, _size: int) -> str:
+def _cached_digest(path: Path, _modified: int, _size: int) -> str:  # both are only keys of the cache
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -81,6 +83,7 @@ def text_digest(text: str) -> str:
 
 def estimate_nonzeros(operand: str) -> float:
     """Estimate the number of nonzeros of an operand without loading it; 1 if nothing is known."""
+    # The text of a generator names the number
     match = re.search(r"(?:nonzeros|edges)=(\d+)", operand)
     if match:
         return float(match[1])

@@ -22,8 +22,11 @@ COLUMNS: Final = {  # columns of sums by the column of their missing parts
 class CostComparison:
     """Compares the missing parts of the sums of all designs of a search.
 
+    A sum without some part, such as an area without its SRAM, is lower than the true sum. Sums over different
+    parts are therefore not comparable.
+
     Args:
-        missing: the missing parts of the first design, by column and workload.
+        missing: the missing parts of the first checked design, by column and workload; ``check`` fills it.
     """
 
     missing: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
@@ -41,7 +44,9 @@ class CostComparison:
         """
         for column, sums in _find_sums(measure):
             parts = frozenset(filter(None, (row.get(column) or "").split(SEPARATOR)))
+            # A null sum without missing parts has another cause, which ``Search`` reports
             if parts and any(_is_null(row.get(name)) for name in sums):
+                # A part with a call of RTL first, as the user can measure this part
                 listed = next((part for part in sorted(parts) if "(" in part), min(parts))
                 raise _cost_error(measure, row, f"null, as {listed} has no figure")
             expected = self.missing.setdefault((column, str(row["workload"])), parts)

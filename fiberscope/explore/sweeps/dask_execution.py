@@ -67,7 +67,7 @@ class _Execution:
         self._limits, self._watcher = limits, watcher
         self._events: queue.SimpleQueue[Future[Any] | tuple[str, TaskOutcome]] = queue.SimpleQueue()
         self._running: dict[Future[Any], Sequence[Task]] = {}
-        self._unfinished: dict[str, Task] = {}
+        self._unfinished: dict[str, Task] = {}  # submitted points without an outcome, by digest
         self._deaths: Counter[str] = Counter()  # deaths of workers by point
 
     def run(self) -> None:
@@ -99,6 +99,7 @@ class _Execution:
     def _submit(self, batch: Sequence[Task]) -> None:
         self._unfinished |= {task.digest: task for task in batch}
         points = list(map(asdict, batch))
+        # Not pure: Dask would otherwise take a batch that is submitted again for the first submission
         future = self._client.submit(run_batch, points, self._limits, self._client.id, pure=False)
         self._running[future] = batch
         future.add_done_callback(self._events.put)
@@ -129,6 +130,9 @@ class _Execution:
 
     def _resubmit_unfinished(self, future: Future[Any]) -> None:
         """Submit the unfinished points of an ended batch again.
+
+        The event of a finished point may arrive after the end of its batch. The point then runs twice, and
+        its second outcome is ignored.
 
         Raises:
             InputError: the batch was cancelled: the scheduler is gone.

@@ -46,7 +46,11 @@ def run_batches(
 
 
 def _run_alone(batches: Iterator[Sequence[Task]], store: Store, limits: Limits, watcher: Watcher) -> None:
-    """Run tasks one after the other."""
+    """Run tasks one after the other.
+
+    Raises:
+        ChildStartError: as ``_outcome``.
+    """
     watcher.set_workers(1)
     try:
         for batch in batches:
@@ -55,7 +59,7 @@ def _run_alone(batches: Iterator[Sequence[Task]], store: Store, limits: Limits, 
                 store.add(task.digest, outcome.content)
                 watcher.record_end(task, outcome)
     finally:
-        end_child()
+        end_child()  # also after Ctrl-C, or a point would go on in the child
 
 
 def _outcome(task: Task, limits: Limits) -> TaskOutcome:

@@ -16,14 +16,15 @@ FIGURE_KINDS = ("speedup", "roofline", "energy", "traffic", "front")
 
 
 def _choice_validator(names: Sequence[str]) -> BeforeValidator:
-    """Return a validator for a name or a list of names."""
+    """Return a validator for a name or a list of names; a single name becomes a list."""
 
     def check(value: object) -> object:
         listed = [value] if isinstance(value, str) else value
         for name in listed if isinstance(listed, list) else ():
+            # Here and not by an enumeration type, so that the message suggests the nearest name
             if name not in names:
                 raise ValueError(f"there is no {name}; {nearest(str(name), names)}")
-        return listed
+        return listed  # a value of another type goes on to pydantic's own check
 
     return BeforeValidator(check)
 
@@ -37,7 +38,7 @@ Columns: TypeAlias = Annotated[list[str], _choice_validator(COLUMN_NAMES), Field
 
 
 class Illustration(BaseModel):
-    """A figure or a table of a paper.
+    """A figure or a table of a paper. Only the subclasses of study files check the names in ``show``.
 
     Args:
         show: the kind of the figure; the columns of the table, or ``resources``.
@@ -63,7 +64,7 @@ _AnyTable: TypeAlias = Annotated[_Table, BeforeValidator(_expand_illustration)]
 
 
 class Evaluation(BaseModel):
-    """Baseline, tables and figures of a suite.
+    """Baseline, tables and figures of a suite. ``against`` and ``same`` are checked when the suite runs.
 
     Args:
         against: the baseline of speed-ups; the first machine by default.
@@ -72,7 +73,7 @@ class Evaluation(BaseModel):
         mean: the means of the tables: ``geometric``, ``arithmetic``, ``harmonic``.
         title: the title of the paper.
         width: the width of figures, as for ``--figure-width``.
-        figures: the figures; all possible figures by default.
+        figures: the figures; by default, all figures for which the runs have the numbers.
         tables: the tables; by default the table of ``columns`` and the table of resources.
     """
 

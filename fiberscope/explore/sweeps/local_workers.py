@@ -34,6 +34,7 @@ FILES_PER_WORKER = 8  # files that this process opens for each worker
 LOOPBACK = "127.0.0.1"
 _OPTIONS = (
     *("--host", LOOPBACK, "--protocol", "tls"),
+    # A memory limit of 0 is none: points have limits of their own, in their child processes
     *("--nthreads", "1", "--memory-limit", "0", "--no-dashboard", "--worker-class", WORKER),
     *("--preload-nanny", "fiberscope.explore.sweeps.watchdog"),
 )
@@ -52,9 +53,9 @@ CONFIGURATION = {  # of Dask, with less frequent housekeeping for short points
 
 @contextmanager
 def local_client(workers: int) -> Iterator[Client]:
-    """Start a scheduler in this process, and workers by Dask's command.
+    """Start a scheduler in this process and workers by Dask's command, and yield a client; end all of them.
 
-    Scripts need no guard of ``__main__``.
+    Scripts need no guard of ``__main__``, as no worker imports the main module.
 
     Args:
         workers: the number of worker processes.
@@ -75,6 +76,7 @@ def local_client(workers: int) -> Iterator[Client]:
         try:
             yield client
         except InputError as error:
+            # The scheduler is gone because the supervisor gave up: its reason is the better message
             if command.failure is None:
                 raise
             raise StartError(command.failure) from error
@@ -113,7 +115,7 @@ class _WorkerCommand:
                 self._command,
                 env=self._environment,
                 start_new_session=True,  # Ctrl-C goes to the sweep only
-                stdin=subprocess.PIPE,
+                stdin=subprocess.PIPE,  # never written to: its end tells the watchdog that the sweep is gone
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
             )
@@ -127,6 +129,7 @@ class _WorkerCommand:
     def _supervise(self) -> None:
         """Restart the command when it has died, unless it dies repeatedly without working."""
         while not self._is_ending.wait(POLL_SECONDS):
+            # Once all workers are connected, a death is the fault of a point, not of the start
             if self._count_connected() >= self._workers:
                 self._errors.start_forwarding()
                 self._early_ends = 0
@@ -172,6 +175,7 @@ class _WorkerCommand:
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         """End the workers and their points, immediately after an exception."""
+        # The supervisor first, or it would start the command again
         self._is_ending.set()
         self._supervisor.join()
         self._errors.silence()
@@ -205,6 +209,7 @@ class _ErrorOutput:
                     self._flush()
 
     def _flush(self) -> None:
+        """Write the buffer to stderr, or drop it while silent; the caller holds the lock."""
         while self._buffer:
             line = self._buffer.popleft()
             if not self._is_silent:
@@ -223,8 +228,8 @@ class _ErrorOutput:
             self._is_silent = True
 
     def last_line(self) -> str:
-        """Return the last line of the error output of an ended command."""
-        self._reader.join(1.0)
+        """Return the last line of the error output of an ended command, if it was not forwarded."""
+        self._reader.join(1.0)  # until the rest of the output is in the buffer
         with self._lock:
             lines = [line.decode(errors="replace").strip() for line in self._buffer]
         return next((line for line in reversed(lines) if line), "their process ends at once")

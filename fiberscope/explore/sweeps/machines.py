@@ -20,7 +20,7 @@ _FORM = "NAME=MACHINE:KEY=VALUE,KEY=VALUE, for example gamma-16=gamma:pe.count=1
 
 
 def _name_classes(parts: object) -> object:
-    """Convert classes of parts to their modules and names."""
+    """Convert classes of parts to their modules and names, as workers import parts by these texts."""
     if not isinstance(parts, Mapping):
         return parts
     classes = {name: part for name, part in parts.items() if callable(part)}
@@ -62,9 +62,10 @@ def parse_machine(machine: AnyMachine) -> NamedMachine:
 
     The text is ``MACHINE`` or ``NAME=MACHINE[:KEY=VALUE[,KEY=VALUE...]]``. The settings begin at the first
     colon before a ``KEY=``; a comma ends a value only before a ``KEY=``. ``part.NAME`` is the key of a part.
+    Whether the accelerator and the parameters exist is not checked here.
 
     Raises:
-        InputError: the form is invalid, or a parameter is given twice.
+        InputError: the form is invalid, a parameter is given twice, or a parameter has no value.
     """
     if isinstance(machine, NamedMachine):
         return machine
@@ -118,7 +119,7 @@ def _validate_machine(document: dict[str, Any]) -> NamedMachine:
 
 
 def _expand_text(machine: object) -> object:
-    """Expand the text of a machine in a study file to a mapping."""
+    """Expand the text of a machine in a study file to a mapping; pydantic then checks both alike."""
     return parse_machine(machine).model_dump() if isinstance(machine, str) else machine
 
 

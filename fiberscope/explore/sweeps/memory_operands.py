@@ -39,6 +39,7 @@ def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict
     if isinstance(workloads, Mapping):
         yield dict(workloads)
         return
+    # A matrix is no ``Sequence``, so that it is a single workload
     is_single = isinstance(workloads, str) or not isinstance(workloads, Sequence)
     workload_list = [workloads] if is_single else list(workloads)  # type: ignore[call-overload]
     is_in_memory = any(not isinstance(workload, str | Path) for workload in workload_list)
@@ -58,6 +59,7 @@ def _save_matrices(workloads: Sequence[object], folder: Path) -> dict[str, str]:
             continue
         matrix = workload if isinstance(workload, Workload) else from_scipy(workload)
         text = shlex.quote(str(_save_matrix(matrix, folder)))
+        # Equal matrices of one name have one file, and so one text: they are one workload
         if text not in names and matrix.name in names.values():
             hint = 'name a matrix with fiberscope.workloads.from_scipy(matrix, "name")'
             raise InputError(f"two different matrices are called {matrix.name}; {hint}")
@@ -66,7 +68,10 @@ def _save_matrices(workloads: Sequence[object], folder: Path) -> dict[str, str]:
 
 
 def _save_matrix(workload: Workload, folder: Path) -> Path:
-    """Save a matrix as ``DIGEST/NAME.npz``, unless this file exists, and return its path."""
+    """Save a matrix as ``DIGEST/NAME.npz``, unless this file exists, and return its path.
+
+    The path follows from content and name, so that a later sweep of the same matrix finds the file.
+    """
     name = re.sub(r"[^\w.-]", "_", workload.name)
     path = folder / workload.digest[:12] / f"{name}.npz"
     if not path.exists():

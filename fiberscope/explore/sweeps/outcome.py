@@ -26,7 +26,12 @@ def execute_task(task: Mapping[str, Any], memory_bytes: int | None) -> TaskOutco
 
     Args:
         task: the fields of a ``Task``.
-        memory_bytes: the limit of additional memory of this process.
+        memory_bytes: the limit of additional memory of this process; None for no limit.
+
+    Returns:
+        The outcome, whose status is ``DONE``, ``deadlock``, ``wrong`` (another result than that of the
+        reference), ``REFUSED``, ``memory``, ``crashed`` or ``STALE``. The row of a ``STALE`` outcome has the
+        status ``REFUSED``.
     """
     point, start = Point(**task["point"]), time.perf_counter()
     report, is_stale = None, False
@@ -37,7 +42,7 @@ def execute_task(task: Mapping[str, Any], memory_bytes: int | None) -> TaskOutco
     except _StaleError as error:
         is_stale, status, reason = True, REFUSED, str(error)
     except (DeadlockedRunError, VerificationError) as error:
-        report, reason = error.report, str(error)
+        report, reason = error.report, str(error)  # the row gets the numbers of the failed run
         status = "deadlock" if isinstance(error, DeadlockedRunError) else "wrong"
     except (ConfigurationError, InputError, WorkloadError) as error:
         status, reason = REFUSED, str(error)
@@ -54,7 +59,8 @@ class _StaleError(Exception):
     """The process has loaded other sources than the point requires."""
 
 
-_loaded_sources: set[str] = set()  # digests of sources that this process has loaded
+# Digests of sources that this process has loaded; a process does not load them again, so one check suffices
+_loaded_sources: set[str] = set()
 
 
 def _run(point: Point, source: str) -> Report:
@@ -89,7 +95,10 @@ def _describe_limit(memory_bytes: int | None) -> str:
 
 @contextmanager
 def _memory_limit(memory_bytes: int | None) -> Iterator[None]:
-    """Limit the memory that this process allocates during the context."""
+    """Limit the memory that this process allocates during the context, beyond what it has; Linux only.
+
+    The limit is on address space. Allocations beyond the limit fail, mostly with ``MemoryError``.
+    """
     if memory_bytes is None:
         yield
         return

@@ -39,7 +39,8 @@ def draw_paper(suite: Suite, store: Store | str) -> list[Figure]:
         store: the store of its runs, or the address of the store.
 
     Raises:
-        InputError: a selected figure cannot be drawn, or matplotlib is missing.
+        InputError: a selected figure cannot be drawn, or matplotlib is missing. Without a selection, figures
+            that cannot be drawn are left out.
     """
     opened = Store(store) if isinstance(store, str) else store
     items: list[FigureItem | TableItem] = []
@@ -48,6 +49,7 @@ def draw_paper(suite: Suite, store: Store | str) -> list[Figure]:
         items.append(FigureItem(picture, f"Figure {number}. {caption}"))
     for number, table in enumerate(suite.evaluation.all_tables(), start=1):
         caption, arrangement = arrange_table(suite, table)
+        # The notes are about all tables, and are printed once
         notes = note_lines(suite) if number == 1 else []
         items.append(TableItem(*arrangement, f"Table {number}. {caption}", notes))
     return draw_pages(items, suite.evaluation.title or _title(suite))
@@ -86,6 +88,8 @@ def _draw(suite: Suite, store: Store, kind: str) -> Figure:
     width = parse_width(str(suite.evaluation.width))
     if kind == "speedup":
         return draw_suite(suite, width)
+    # The runs by their digests, in the order of the suite. ``all_sources``, because another sweep may have
+    # recorded that the sources of these runs have changed
     digests = _literals([run.digest for run in suite.runs.values()])
     order = [f"list_position([{_literals(suite.machines)}], machine)"]
     order.append(f"list_position([{_literals(suite.workloads)}], workload)")

@@ -84,6 +84,7 @@ def run_task(task: Mapping[str, Any], limits: Limits) -> TaskOutcome:
             outcome = _child().ask(task, limits)
         return outcome._replace(status=REFUSED) if outcome.status == STALE else outcome
     except _ChildGoneError as gone:
+        # The next task starts a new process
         _THREAD.child = None
         return make_outcome(task, gone.status, str(gone), time.perf_counter() - start)
 
@@ -116,7 +117,11 @@ class _ChildGoneError(Exception):
 
 
 class _Child:
-    """A process that runs tasks, one at a time."""
+    """A process that runs tasks, one at a time.
+
+    Protocol: the process sends an empty line when it is ready. A request is a line of JSON. An answer is a
+    line of JSON with status, seconds and a length, then an encoded row of this length in bytes.
+    """
 
     def __init__(self) -> None:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # prevents oversubscription of cores
@@ -145,13 +150,14 @@ class _Child:
             self._requests.flush()
         except BrokenPipeError:
             raise self._describe_end(limits) from None
+        # All bytes of the last answer have been read, so that none is in a buffer that ``poll`` does not see
         if not self._wait_for_answer(limits.seconds):
             self.end()
             raise _ChildGoneError("timeout", f"took more than {limits.seconds:g} s")
         return self._outcome(limits)
 
     def end(self) -> None:
-        """End the process."""
+        """End the process, even during a task."""
         self._process.kill()
         self._process.wait()
 

@@ -43,7 +43,10 @@ class Resources:
 
 
 def read_resources(row: Mapping[Any, Any]) -> Resources:
-    """Return the resources of a machine from the row of one of its finished runs in a store."""
+    """Return the resources of a machine from the row of one of its finished runs in a store.
+
+    An error of the machine's files, or a machine that is not available, is not raised but becomes ``fault``.
+    """
     seconds, cycles = _number(row, "seconds"), _number(row, "cycles")
     config = json.loads(row["config"])
     accelerator, multipliers, fault = None, None, ""
@@ -58,7 +61,7 @@ def read_resources(row: Mapping[Any, Any]) -> Resources:
         _number(row, "memory_peak_bytes_per_second"),
         None if accelerator is None else _sram(accelerator.costs_file, config, row),
         _number(row, "area_um2"),
-        cycles / seconds if seconds and cycles else None,
+        cycles / seconds if seconds and cycles else None,  # the frequency of the clock that counts cycles
         _number(row, "area_upper"),
         fault,
     )
@@ -79,7 +82,7 @@ def _find_machine(row: Mapping[Any, Any]) -> Any:  # noqa: ANN401
 
 
 def _sram(costs: Any, config: Mapping[str, object], row: Mapping[Any, Any]) -> float | None:  # noqa: ANN401
-    """Return the SRAM bytes of all components of a run; None if the costs list none."""
+    """Return the SRAM bytes of all components of a run; None if the costs list none or are invalid."""
     kinds = row.get("kinds")
     if not (costs.is_file() and isinstance(kinds, str)):
         return None
@@ -97,7 +100,11 @@ def _size_of(family: str, sizes: Mapping[str, float]) -> float:
 
 
 def resource_warnings(resources: Mapping[str, Resources]) -> list[str]:
-    """Return warnings about invalid files, and about ratios above ``MAX_FAIR_RATIO``."""
+    """Return a warning for each ``fault``, and for each kind of resource with an unfair ratio.
+
+    A ratio is unfair above ``MAX_FAIR_RATIO``. Only multipliers and bandwidth are compared, among the
+    machines with a known amount above 0.
+    """
     kinds = {"multipliers": "multipliers", "bandwidth": "peak_bytes_per_second"}
     lines = [f"{name}: {entry.fault}" for name, entry in resources.items() if entry.fault]
     for kind, field in kinds.items():

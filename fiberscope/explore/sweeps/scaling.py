@@ -36,7 +36,9 @@ class Rule(BaseModel):
     parameters: dict[str, float] = Field(min_length=1)
 
     def scale_parameters(self, values: Mapping[str, Any], factor: float) -> dict[str, int] | None:
-        """Return the scaled parameters; None unless all are integers of at least 1.
+        """Return the scaled parameters; None unless all are integers.
+
+        A positive parameter is never scaled to 0.
 
         Args:
             values: the parameters of the machine, in base units.
@@ -44,6 +46,7 @@ class Rule(BaseModel):
         """
         numbers = {key: values[key] * factor**power for key, power in self.parameters.items()}
         scaled = {key: round(number) for key, number in numbers.items()}
+        # The tolerance is relative, and so 0 for an integer of 0: a small fraction is not rounded to 0
         are_integers = all(
             abs(numbers[key] - integer) <= ROUNDING * integer for key, integer in scaled.items()
         )
@@ -71,6 +74,8 @@ class Scaling(BaseModel):
 
     def amount(self, resource: str, parameters: Mapping[str, object]) -> float | None:
         """Return the multipliers or the bandwidth of a machine; None if the file has no expression for it.
+
+        The area has no expression: it follows from the costs.
 
         Args:
             resource: ``multipliers`` or ``bandwidth``.

@@ -165,13 +165,14 @@ class Search:
             follow: creates a context that shows the progress elsewhere, such as the live view.
 
         Raises:
-            InputError: a measure is null, no worker can be started, or the store cannot be written to.
+            InputError: a measure is null, no worker can be started, or the store cannot be written to. The
+                errors of ``plan_tasks`` are raised too.
         """
         remaining = self.count - len(self._measured_points)
         if remaining <= 0:
             return
         first = plan_tasks(self.points, self._resolver)  # raises errors before the first run
-        self._progress = Progress(first * remaining)
+        self._progress = Progress(first * remaining)  # stand-ins: the designs are not known yet
         try:
             with show_progress(self._progress, quiet, follow):
                 run_batches(executors, group_singly(self._suggest_tasks(remaining)), self.store, limits, self)
@@ -179,7 +180,7 @@ class Search:
             self.store.gather()
 
     def best(self) -> list[tuple[dict[str, Any], list[float]]]:
-        """Return parameters and values of the goals of each Pareto-optimal design, in ascending order."""
+        """Return parameters and values of the goals of each Pareto-optimal design, ascending by value."""
         front = self._study.best_trials
         unique = {json.dumps(trial.params, sort_keys=True): (trial.params, trial.values) for trial in front}
         return sorted(unique.values(), key=lambda measured: measured[1])
@@ -234,7 +235,7 @@ class Search:
             self._report_trial(design.trial, measured)
 
     def _suggest_tasks(self, count: int) -> Iterator[Task]:
-        """Yield tasks of new designs that optuna suggests."""
+        """Yield tasks of new designs that optuna suggests; end early if it repeats known designs only."""
         for _ in range(count):
             for _ in range(MAX_REPEATS):
                 trial = self._study.ask(self.distributions)
@@ -281,7 +282,7 @@ class Search:
         for row in self._rows(
             f"{condition} AND workload IN ({workloads}) AND source IN ({_literals(sources)})"
         ):
-            rows_by_settings[row["settings"]][row["workload"]] = row
+            rows_by_settings[row["settings"]][row["workload"]] = row  # a design is its settings
         for settings, by_workload in rows_by_settings.items():
             rows = [by_workload[point.workload] for point in self.points if point.workload in by_workload]
             trial = self._trial(json.loads(settings), rows) if len(rows) == len(self.points) else None

@@ -41,7 +41,7 @@ def read_space(over: Path | str | Mapping[str, object], point: Point) -> dict[st
         space = validate_document(_Space, document).root
     if not space:
         raise document.error((), "there is nothing to search in; give a parameter, as in pe.count: [8, 16]")
-    resolver = ParameterResolver()
+    resolver = ParameterResolver()  # one for all values, which share sources and operands
     for key, span in space.items():
         location = document.location((key,))
         # Of a range, only the ends are checked, as there may be many values between them.
@@ -56,6 +56,7 @@ def read_space(over: Path | str | Mapping[str, object], point: Point) -> dict[st
 
 
 def _validate_mapping(spans: Mapping[str, object]) -> dict[str, Span]:
+    # A span in Python may be a tuple or ``range``, which ``Span`` does not accept
     lists = {key: list(span) if isinstance(span, tuple | range) else span for key, span in spans.items()}
     try:
         return _Space.model_validate(lists).root
@@ -66,16 +67,18 @@ def _validate_mapping(spans: Mapping[str, object]) -> dict[str, Span]:
 
 
 def distribution_of(key: str, span: Span) -> BaseDistribution:
-    """Return optuna's distribution of a parameter.
+    """Return optuna's distribution of a parameter; a list is a set of categories, without an order.
 
     Raises:
-        InputError: optuna does not support the range.
+        InputError: the range has a log scale and a step.
+        ValueError: optuna refuses the numbers.
     """
     if not isinstance(span, Range):
         return CategoricalDistribution(span)
     log, step = span.scale == "log", span.step
     if log and step is not None:
         raise InputError(f"{key}: a search takes a log scale or a step, not both; a list has any numbers")
+    # ``last``, as optuna wants an end that the steps reach
     if not span.is_integer:
         return FloatDistribution(span.low, span.last, log=log, step=step)
     return IntDistribution(int(span.low), int(span.last), log=log, step=int(step or 1))

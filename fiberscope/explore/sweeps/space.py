@@ -58,7 +58,7 @@ class Range(_StrictModel):
 
     @property
     def is_integer(self) -> bool:
-        """Return whether the range has integers only."""
+        """Return whether the range has integers only; without a step, the step of integers is 1."""
         return all(isinstance(number, int) for number in (self.low, self.high, self.step or 1))
 
     @property
@@ -66,13 +66,17 @@ class Range(_StrictModel):
         """Return the largest sample."""
         if self.step is None:
             return self.high
+        # The tolerance keeps the last step if a sum of fractions, such as 0.1, falls just below ``high``
         steps = math.floor((self.high - self.low) / self.step + ROUNDING)
         return min(self.low + steps * self.step, self.high)
 
     def value_at(self, share: float) -> int | float:
-        """Return the number at a fraction of the range, from 0 to 1."""
+        """Return the sample at a fraction of the range, from 0 to below 1; each step has an equal share.
+
+        With a log scale, the shares are equal in the logarithm, and a sample is the step below the number.
+        """
         step = self.step or (1 if self.is_integer else 0)
-        high = self.last + step  # the last step is as wide as the others
+        high = self.last + step  # the last sample too has a full step, as the number is rounded down
         if self.scale == "log":
             value = math.exp(math.log(self.low) + share * (math.log(high) - math.log(self.low)))
         else:
@@ -115,7 +119,7 @@ class RandomPoints(_StrictModel):
     seed: int = Field(default=0, ge=0)
 
     def points(self) -> Iterator[dict[str, Any]]:
-        """Yield the settings of each point."""
+        """Yield the settings of each point; the same seed gives the same points."""
         generator = np.random.default_rng(self.seed)
         if self.method == "random":
             shares = generator.random((self.count, len(self.over)))
@@ -123,7 +127,7 @@ class RandomPoints(_StrictModel):
             from scipy.stats import qmc  # noqa: PLC0415  (not needed for grids)
 
             shares = qmc.LatinHypercube(d=len(self.over), rng=generator).random(self.count)
-        for row in shares:
+        for row in shares:  # numbers from 0 to below 1, a column for each parameter
             yield {
                 key: _value_at(span, float(share))
                 for (key, span), share in zip(self.over.items(), row, strict=True)
@@ -139,8 +143,10 @@ def combine_points(grid: Grid, lists: Sequence[Sequence[Settings]]) -> Iterator[
 
     Args:
         grid: the values of each parameter.
-        lists: lists of points; a later list overrides equal parameters of the grid and of earlier lists.
+        lists: lists of points; a later list overrides equal parameters of the grid and of earlier lists. An
+            empty list leaves no combination, so the caller omits it.
     """
+    # An empty grid has one combination, without parameters
     combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     for parts in itertools.product(combinations, *lists):
         yield {key: value for part in parts for key, value in part.items()}

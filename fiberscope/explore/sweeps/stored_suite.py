@@ -40,8 +40,8 @@ def read_stored_suite(
         all_sources: whether to include rows of older sources.
 
     Raises:
-        InputError: there are no rows, no such machine, or two runs of a machine on a workload.
-        ConfigurationError: a simulated machine is not available, for its resources.
+        InputError: there are no rows, no such machine, or two runs of a machine on a workload. A machine that
+            is not available any more is no error: its ``Resources`` have a ``fault``.
     """
     opened = Store(store) if isinstance(store, str) else store
     runs = read_study_runs(opened, where, sort, all_sources=all_sources)
@@ -50,12 +50,14 @@ def read_stored_suite(
         raise InputError(f"{first} is none of the machines; {nearest(first, runs.series)}")
     rows = {row["digest"]: row for row in opened.frame(all_sources=all_sources).to_dict("records")}
     stored = {key: rows[row["digest"]] for key, row in runs.rows.items()}
+    # ``runs`` has the names that are displayed; a suite has the texts of the workloads
     addresses = {name: str(row["workload"]) for (_, name), row in runs.rows.items()}
     results = {
         (addresses[name], machine): suite_result(row) if (row := stored.get((machine, name))) else NOT_RUN
         for name in runs.workloads
         for machine in runs.series
     }
+    # In reverse order, so that the first finished workload of a machine determines its resources
     resources = {
         machine: read_resources(row)
         for (machine, _), row in reversed(stored.items())

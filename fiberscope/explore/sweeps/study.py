@@ -134,7 +134,9 @@ class Study(BaseModel):
         """
         sample = None if self.sample is None else asdict(self.sample)
         machines = self.named_machines()
+        # Locations are for error messages only, and are no part of a point's digest
         common_locations = {key: self._locations.location(key) for key in ("command", "config", "sample")}
+        # A list, as every machine and workload iterates over it
         combinations = list(combine_points(self._grid(), self._lists()))
         for (machine, path), (workload, name, location) in itertools.product(
             machines, self._located_workloads()
@@ -223,6 +225,8 @@ class Study(BaseModel):
     def _located_workloads(self) -> list[tuple[str, str, str]]:
         """Return the workloads, each with its name and its location in the file.
 
+        Without workloads, the result is one workload with empty texts: commands without operands run too.
+
         Raises:
             InputError: the errors of ``named_workloads``.
         """
@@ -270,6 +274,7 @@ def _check_workload_names(workloads: Sequence[tuple[str, str, str]]) -> None:
     names: dict[str, str] = {}
     for text, name, location in workloads:
         fault = ""
+        # A text without a name may appear several times, also beside a named one
         if name and names.setdefault(text, name) != name:
             fault = f"{text} is called {names[text]} and {name}; give it one name"
         elif name and any(earlier == name for workload, earlier in names.items() if workload != text):
@@ -283,7 +288,7 @@ def read_study(path: Path, overrides: Mapping[str, Any] | None = None) -> Study:
 
     Args:
         path: the path of the file.
-        overrides: arguments that override keys of the file.
+        overrides: arguments that override keys of the file, each as a whole: a mapping is not merged.
 
     Raises:
         ConfigurationError: the file cannot be read, is invalid, or names no machine; the message has line and
@@ -292,6 +297,7 @@ def read_study(path: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     """
     document = read_document(path)
     keys = validate_document(Study, document).model_dump(exclude_unset=True, by_alias=True)
+    # Machines of the caller replace both kinds of lists, of which a study may have only one
     if overrides and "machines" in overrides:
         keys.pop("accelerator", None)
     study = make_study({**keys, **(overrides or {})})

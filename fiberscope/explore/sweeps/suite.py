@@ -67,6 +67,7 @@ class SuiteResult:
         if not self.done:
             return {}
         energy = self.numbers.get("energy_upper")
+        # EDP in J s: energies are in pJ
         upper = {} if energy is None else {"edp_upper": energy * 1e-12 * self.seconds}
         return {**self.numbers, **upper, "cycles": self.cycles, "seconds": self.seconds}
 
@@ -88,7 +89,7 @@ class Suite:
     Args:
         machines, workloads: in the requested order.
         against: the baseline of speed-ups.
-        runs: the runs by workload and machine.
+        runs: the runs by workload and machine, of all pairs; a missing run has a result that is not ``done``.
         names: the names of workloads in the study.
         resources: the resources of each machine with a finished run.
         scaled: lines about machines that were scaled to equal resources.
@@ -128,12 +129,14 @@ class Suite:
 
     def spread(self, workload: str, machine: str) -> float:
         """Return the half-width of a speed-up as a fraction; 0 for exact counts."""
+        # The baseline over itself is exactly 1. Otherwise, relative errors of independent runs add in squares
         if machine == self.against:
             return 0.0
         return hypot(self.runs[workload, self.against].spread, self.runs[workload, machine].spread)
 
     def mean_spread(self, machine: str) -> float:
         """Return the half-width of the mean of a machine's speed-ups, as a fraction, as if independent."""
+        # The logarithm of a geometric mean is the mean of logarithms, so relative errors are divided by n
         spreads = [self.spread(workload, machine) for workload in self.compared]
         return hypot(*spreads) / max(1, len(spreads))
 
@@ -197,7 +200,8 @@ def read_workloads(path: Path) -> dict[str, str]:
     """Return the workloads of a list or folder, each with its name or an empty text.
 
     A list has a workload or ``name = workload`` per line, and comments after ``#``. A workload that is listed
-    twice counts once, with its first name. All files of a folder with the suffix of a matrix are workloads.
+    twice counts once, with the first name that is given. All files of a folder with the suffix of a matrix
+    are workloads, without names.
 
     Raises:
         InputError: the path does not exist or has no workload, or a name is used twice.
@@ -257,8 +261,10 @@ def suite(
     shared = {key: getattr(study, key) for key in ("command", "settings", "config", "store")} | options
     parsed, scaled = _scale(parsed, same or evaluation.same, baseline or series[0], shared)
     with saved_operands(listed, shared["store"]) as saved:
+        # ``sweep`` refuses a study with an evaluation, which is of suites
         keys = {"evaluation": None, **({"machines": parsed} if scaled else {}), **options}
         frame = sweep([*parsed], saved, **options) if path is None else sweep(path, saved, **keys)
+    # Workloads of the caller replace those of the study
     names = saved or study.named_workloads()
     texts = list(names)
     pairs = [(workload, machine) for machine in series for workload in texts]
@@ -325,7 +331,7 @@ def _check_against(machines: Sequence[str], against: str | None) -> None:
 
 
 def suite_result(row: Mapping[Any, Any]) -> SuiteResult:
-    """Return the result of a row of a store's frame."""
+    """Return the result of a row of a store's frame, which has NaN for a missing number."""
     if row["status"] != DONE:
         return SuiteResult(row["status"], row["reason"], digest=row["digest"])
     low, high = row["cycles_low"], row["cycles_high"]
@@ -344,6 +350,7 @@ def suite_result(row: Mapping[Any, Any]) -> SuiteResult:
 
 def _number(row: Mapping[Any, Any], name: str) -> float:
     """Return a number of a row; NaN if the row has none."""
+    # Of the workers: the columns are their cycles by state
     if name == UTILIZATION:
         cycles = [_number(row, state) for state in ("busy", "input_stall", "output_stall", "idle")]
         return cycles[0] / sum(cycles) if sum(cycles) else nan

@@ -35,7 +35,7 @@ def suite_table(
 
     Args:
         suite: machines and runs.
-        columns: names of ``suite_columns.COLUMNS``, at least one.
+        columns: names of ``suite_columns.COLUMNS``, at least one and each once.
         means: names of ``suite_columns.MEANS``.
     """
     scales = {name: choose_format(suite, name) for name in columns}
@@ -123,6 +123,7 @@ def note_lines(suite: Suite) -> list[str]:
 
 def _has_lower_bound(suite: Suite, machine: str) -> bool:
     """Return whether an area or energy of a machine in the tables is a lower bound."""
+    # All tables that may be shown, as the notes below the first table are about all
     tables = [*suite.evaluation.all_tables(), Illustration(show=suite.evaluation.columns)]
     shown = {name for table in tables for name in table.show}
     columns = [column for name, column in COLUMNS.items() if name in shown and column.upper]
@@ -153,7 +154,8 @@ def arrange_suite(suite: Suite, columns: Sequence[str], means: Sequence[str]) ->
     """Return the table of a suite for a page, with the machines above their columns.
 
     A table of one of ``columns``, or of more than ``PAGE_COLUMNS`` columns of numbers, has a column for each
-    machine and a block of rows for each of ``columns`` instead.
+    machine and a block of rows for each of ``columns`` instead. With very many machines, even this table is
+    too wide for a page.
     The arguments are those of ``suite_table``.
     """
     scales = {name: choose_format(suite, name) for name in columns}
@@ -223,7 +225,7 @@ def suite_latex(
 
 
 def failure_lines(suite: Suite) -> list[str]:
-    """Return a line for each failed run."""
+    """Return a line for each run that is not finished: failed, refused or missing."""
     return [
         f"{machine} on {workload}: {result.status}: {result.reason}"
         for (workload, machine), result in suite.runs.items()

@@ -21,7 +21,7 @@ class AddressMap:
             are the row. ``column_low`` is the lowest two bits of the column, ``column_high`` the others.
         fold: whether the bits of the column, from the lowest up, are XORed into the bits of pseudo-channel,
             bank group, bank and row, in this order.
-        source: publication or program that defines the map.
+        source: publication or program that defines the map; the reason for a map of this project ("ours").
     """
 
     name: str
@@ -79,11 +79,13 @@ def _bits(count: int, quantity: str) -> int:
 def layout(mapping: AddressMap, organisation: Organisation) -> dict[str, tuple[int, int]]:
     """Return the lowest bit and the number of bits of every field, in an address within a channel.
 
-    The fields are those of the map, ``byte`` within a burst, and ``row``, which has all bits above them.
+    The fields are those of the map, ``byte`` within a burst, and ``row``, which has all bits above them, up
+    to bit 63. The number of rows of the device is not used.
 
     Raises:
         ValueError: if a number of the organisation is not a power of two, or a row is too short for the map.
     """
+    # Only whole bursts are addressed: a column here is a burst of a row
     column = _bits(organisation.bursts, "bursts in a row")
     widths = {
         "column": column,
@@ -110,7 +112,8 @@ class Decoder:  # C: final
     """A decoder of the addresses within a channel. ``decode`` sets ``bank`` and ``row``.
 
     ``bank`` is numbered over the channel: (pseudo-channel * bank groups + bank group) * banks + bank. ``row``
-    is not compared with the number of rows of the device, so that an address never lies outside of it.
+    is not compared with the number of rows of the device: an address beyond the device's capacity gets a row
+    that the device lacks, and is no error.
 
     Args:
         mapping: address map.
@@ -122,6 +125,7 @@ class Decoder:  # C: final
 
     def __init__(self, mapping: AddressMap, organisation: Organisation) -> None:
         fields = layout(mapping, organisation)
+        # A map has the column in one piece or in two. A missing piece has 0 bits
         nothing = (0, 0)
         low = fields.get("column_low", fields.get("column", nothing))
         high = fields.get("column_high", nothing)
@@ -138,12 +142,17 @@ class Decoder:  # C: final
         self._row_shift = fields["row"][0]  # C: long
 
     def decode(self, address: int) -> None:
-        """Decode a byte address, from which the bits that select the channel have been removed."""
+        """Set ``bank`` and ``row`` to those of a byte address within the channel, at least 0.
+
+        The caller has removed the part of the address that selects the channel.
+        """
         pseudo = _slice(address, self._pseudo_shift, self._pseudo_bits)
         group = _slice(address, self._group_shift, self._group_bits)
         bank = _slice(address, self._bank_shift, self._bank_bits)
         row = address >> self._row_shift
         if self._fold:
+            # Each column bit is used once, from the lowest up. The column itself is not changed, so that
+            # different addresses keep different places
             column = self._column(address)
             pseudo ^= _slice(column, 0, self._pseudo_bits)
             column >>= self._pseudo_bits

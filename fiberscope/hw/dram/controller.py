@@ -11,8 +11,7 @@ another. Closed pages: a row closes after its last waiting burst of the same kin
 burst decides whether it counts as a row hit, a row miss or a row conflict.
 
 While a refresh of all banks is due, only bursts whose row was opened for them are served. While a refresh of
-a single bank is due, the same holds for this bank, and the refresh precedes all other commands on its bus.
-
+a single bank is due, the same holds for this bank. On its bus, only the RD or WR of such a burst goes first.
 Bounds (cycles before which no candidate of a kind can be ready) avoid useless searches and wake-ups.
 """
 
@@ -81,7 +80,7 @@ class Controller:  # C: final
     def enqueue(
         self, queue: int, bank: int, row: int, line: int, request: int, cycle: int
     ) -> None:  # C: cdef
-        """Append a new burst to the list ``READS`` or ``WRITES``; a pool entry must be free."""
+        """Append burst number ``line`` to ``READS`` or ``WRITES``; an entry of the pool must be free."""
         queues = self.queues
         entry = queues.allocate()
         queues.bank[entry] = bank
@@ -125,7 +124,7 @@ class Controller:  # C: final
         return self._serve_refresh(now) or self._serve_queue(now, ROW) or issued
 
     def wake(self, now: int) -> int:  # C: cdef, noexcept
-        """Return the next cycle in which a command may be issued or the mode changes, if nothing arrives."""
+        """Return the next cycle with a possible command or change of mode, if no burst arrives meanwhile."""
         wake = min(self._opened_bound, self.refresh.due, self._refresh_ready())
         if not self._all_wait():
             if self._next_mode() != self.mode:
@@ -287,7 +286,7 @@ class Controller:  # C: final
         closes = self._closes and not (self._reserved[bank] or self.queues.shares_row(entry))
         if closes:
             self.device.auto_precharge(bank)
-        if bank != self._bank_due and (closes or queue == OPENED):
+        if bank != self._bank_due and (closes or queue == OPENED):  # a due bank stays blocked
             self._next_row[bank] = bank + (self.device.activates if closes else self.device.precharges)
         if queue != OPENED:
             self._column_bound = now + 1  # the search ended at this burst; a younger one may be ready too
@@ -304,7 +303,7 @@ class Controller:  # C: final
         self.device.activate(bank, self.queues.row[entry], now)
         self.queues.remove(self.mode, entry)
         self.queues.append(OPENED, entry)
-        self._next_row[bank] = self.device.never
+        self._next_row[bank] = self.device.never  # no PRE before the RD or WR of the burst
         self._reserved[bank] = 1
         self._row_bound = now + 1
         ready = self._column_ready(entry)
@@ -312,7 +311,7 @@ class Controller:  # C: final
         self._column_bound = min(self._column_bound, ready)  # other bursts may need this row as well
 
     def catch_up(self, now: int) -> None:  # C: cdef
-        """Issue the refreshes of the cycles before ``now`` in which no burst was waiting."""
+        """Issue the refreshes of the cycles before ``now`` since the last step; no burst waited in them."""
         cycle = self._next_refresh_step()
         while cycle < now:
             self._fall_due(cycle)
@@ -378,7 +377,7 @@ class Controller:  # C: final
             self.refresh.complete()
             self._row_closed(bank)
             self._bank_due = NOBODY
-            self._keep_bank()
+            self._keep_bank()  # further refreshes may be due
             self.recheck()
         else:
             self.device.precharge(bank, now)  # the bank stays blocked: its next row command is the REFB

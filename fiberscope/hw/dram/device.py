@@ -41,7 +41,8 @@ class Device:  # C: final
     """The banks of one channel. Banks are numbered over the channel, as by ``Decoder``.
 
     The methods that issue a command do not check it: the caller issues a command only from its earliest cycle
-    on, a RD, WR or PRE only to an open row, and an ACT or refresh only to closed banks.
+    on, a RD, WR or PRE only to an open row, and an ACT or refresh only to closed banks. The cycles of
+    successive calls do not decrease.
 
     Args:
         standard: organisation and timings of the device.
@@ -105,6 +106,7 @@ class Device:  # C: final
         self._write_to_read_other_group = timing.cwl + timing.burst + timing.wtr_s  # C: long
         self._write_to_read_same_group = timing.cwl + timing.burst + timing.wtr_l  # C: long
         self._write_to_precharge = timing.cwl + timing.burst + timing.wr  # C: long
+        # No two column commands of a pseudo-channel are closer, whatever their kinds and bank groups
         self._column_to_column = min(  # C: long
             self._column_other_group, self._read_to_write, self._write_to_read_other_group
         )
@@ -112,6 +114,8 @@ class Device:  # C: final
     def _set_state(self) -> None:  # C: def
         """Set the initial state: all banks are closed and ready."""
         self.open_row = array("q", [CLOSED] * self.banks)
+        # Bases of the blocks of ``ready``. The last block has one entry, which stays ``MAX_TIME``: the
+        # controller uses the entry for a bank that must not get a row command
         (
             self.reads,
             self.writes,
@@ -129,6 +133,8 @@ class Device:  # C: final
         self._any_bank_refresh = _zeros(self.pseudo_channels)
         self._bank_refresh = _zeros(self.banks)
         self._open_banks = _zeros(self.pseudo_channels)
+        # Rings of the last four ACTs of each pseudo-channel. The first entries are so early that they delay
+        # no ACT
         self._window = array("q", [-self._activate_window] * (ACTIVATES_IN_WINDOW * self.pseudo_channels))
         self._oldest = _zeros(self.pseudo_channels)  # slot of the oldest of the last four ACTs
         self.issued = _zeros(len(COMMANDS))
@@ -162,6 +168,7 @@ class Device:  # C: final
     def read(self, bank: int, cycle: int) -> None:
         """Issue a RD."""
         pseudo = bank >> self._pseudo_shift
+        # Only the own pseudo-channel is delayed: each pseudo-channel has a data bus of its own
         self._delay_pseudo_channel(self.reads, pseudo, cycle + self._column_other_group)
         self._delay_group(self.reads, bank, cycle + self._column_same_group)
         self._delay_pseudo_channel(self.writes, pseudo, cycle + self._read_to_write)
@@ -216,11 +223,12 @@ class Device:  # C: final
         self._delay_pseudo_channel(self.activates, pseudo, self._next_in_window(pseudo, cycle))
         _raise(self._refresh, pseudo, pseudo + 1, cycle + self._activate_to_refresh)
         _raise(self._bank_refresh, bank, bank + 1, cycle + self._activate_to_refresh)
+        # A REFB of another bank must keep a distance from an ACT like another ACT
         _raise(self._any_bank_refresh, pseudo, pseudo + 1, cycle + self._activate_to_bank_refresh)
         self._record(ACTIVATE, pseudo, bank, row, cycle)
 
     def _next_in_window(self, pseudo: int, cycle: int) -> int:  # C: noexcept
-        """Return the earliest cycle of an ACT after one in ``cycle``: tRRD, and at most four in a tFAW."""
+        """Record an ACT in ``cycle``, and return the earliest cycle of the next: tRRD, four in a tFAW."""
         slot = self._oldest[pseudo]
         self._window[pseudo * ACTIVATES_IN_WINDOW + slot] = cycle
         slot = (slot + 1) % ACTIVATES_IN_WINDOW
@@ -245,7 +253,7 @@ class Device:  # C: final
         """Close a bank after the RD or WR that was just issued to it, without a command on the row bus.
 
         The row closes in the cycle of the earliest PRE. It counts as closed at once: no burst can use it any
-        more.
+        more. tPPD, a constraint between commands, does not apply.
         """
         pseudo = bank >> self._pseudo_shift
         cycle = self.ready[self.precharges + bank]
@@ -277,6 +285,7 @@ class Device:  # C: final
     def refresh(self, pseudo: int, cycle: int) -> None:
         """Issue a REF, which refreshes all banks of a pseudo-channel."""
         self.row_bus = cycle + 1
+        # A run has either REFs or REFBs, by the refresh policy. Neither therefore delays the other
         self._delay_pseudo_channel(self.activates, pseudo, cycle + self._refresh_to_activate)
         _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._refresh_to_precharge)
         _raise(self._refresh, pseudo, pseudo + 1, cycle + self._refresh_to_refresh)
@@ -286,6 +295,7 @@ class Device:  # C: final
         """Issue a REFB, which refreshes one bank while the other banks continue."""
         pseudo = bank >> self._pseudo_shift
         self.row_bus = cycle + 1
+        # All banks are delayed by tRREFD first. The refreshed bank then gets the longer delay
         self._delay_pseudo_channel(self.activates, pseudo, cycle + self._bank_refresh_to_other_activate)
         self._delay_bank(self.activates, bank, cycle + self._bank_refresh_to_activate)
         _raise(self._any_bank_refresh, pseudo, pseudo + 1, cycle + self._bank_refresh_to_other_refresh)

@@ -17,8 +17,11 @@ def _numbers(count: int) -> array[int]:
 class BurstQueues:  # C: final
     """Doubly linked lists of bursts, from which a burst can be removed at any position in constant time.
 
+    The lists are ``READS``, ``WRITES`` and ``OPENED``. An entry is free or in one list. The methods do not
+    check this.
+
     Args:
-        entries: number of entries of the pool, the maximum number of waiting bursts.
+        entries: number of entries of the pool, the maximum number of waiting bursts; at least 1.
 
     Attributes of an entry, arrays by entry:
 
@@ -29,9 +32,9 @@ class BurstQueues:  # C: final
     - ``write``: whether the burst is a write;
     - ``column``: index of its RD or WR in ``Device.ready``;
     - ``counted``: whether the burst has been counted as a row hit, miss or conflict;
-    - ``following``: next entry of the same list.
+    - ``following``: next entry of the same list, ``NOBODY`` after the last.
 
-    ``heads`` is the first entry of each list, ``counts`` the number of its entries.
+    ``heads`` is the first entry of each list, ``NOBODY`` if it is empty. ``counts`` is the number of entries.
     """
 
     def __init__(self, entries: int) -> None:
@@ -43,6 +46,7 @@ class BurstQueues:  # C: final
         self.write = array("b", bytes(entries))
         self.column = array("i", bytes(4 * entries))
         self.counted = array("b", bytes(entries))
+        # Free entries form a list of their own by ``following``; at first, all entries are free
         self.following = array("i", [*range(1, entries), NOBODY])
         self._preceding = array("i", bytes(4 * entries))
         self._free_entry = 0
@@ -54,7 +58,7 @@ class BurstQueues:  # C: final
         self._sieve = array("H", bytes(2 * SIEVE))
 
     def allocate(self) -> int:  # C: cdef, noexcept
-        """Allocate an entry and return it; one must be free."""
+        """Allocate an entry and return it; one must be free. The caller sets all fields but ``counted``."""
         entry = self._free_entry
         self._free_entry = self.following[entry]
         self.counted[entry] = 0
@@ -66,7 +70,7 @@ class BurstQueues:  # C: final
         self._free_entry = entry
 
     def append(self, queue: int, entry: int) -> None:  # C: cdef, noexcept
-        """Append an entry to a list."""
+        """Append an entry to a list; its ``line`` must be set if the list is ``WRITES``."""
         tail = self._tails[queue]
         self._preceding[entry] = tail
         self.following[entry] = NOBODY
@@ -80,7 +84,7 @@ class BurstQueues:  # C: final
             self._sieve[self.line[entry] & (SIEVE - 1)] += 1
 
     def remove(self, queue: int, entry: int) -> None:  # C: cdef, noexcept
-        """Remove an entry from its list."""
+        """Remove an entry from its list, which is ``queue``."""
         preceding = self._preceding[entry]
         following = self.following[entry]
         if preceding == NOBODY:
@@ -99,6 +103,7 @@ class BurstQueues:  # C: final
         """Return whether the list of writes has this line; a write whose row was opened has left the list."""
         if self._sieve[line & (SIEVE - 1)] == 0:
             return False
+        # Other lines have the same low bits, so only a search of the list is certain
         entry = self.heads[WRITES]
         while entry != NOBODY:
             if self.line[entry] == line:
@@ -107,7 +112,11 @@ class BurstQueues:  # C: final
         return False
 
     def shares_row(self, served_entry: int) -> bool:  # C: cdef, noexcept
-        """Return whether a waiting burst of the same kind needs the row of an entry that was served."""
+        """Return whether a waiting burst of the same kind needs the row of an entry that was served.
+
+        The entry may have been freed. Bursts in ``OPENED`` are not searched: the caller knows the banks whose
+        rows were opened for a burst.
+        """
         entry = self.heads[WRITES if self.write[served_entry] else READS]
         while entry != NOBODY:
             if self.bank[entry] == self.bank[served_entry] and self.row[entry] == self.row[served_entry]:

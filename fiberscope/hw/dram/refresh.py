@@ -12,6 +12,9 @@ from fiberscope.sim.constants import MAX_TIME
 class RefreshTimer:  # C: final
     """A timer that schedules the refreshes of one channel.
 
+    The caller calls ``fall_due`` when a refresh falls due, ``choose`` before it uses ``bank``, and
+    ``complete`` after it has issued the refresh of ``pseudo`` or ``bank``.
+
     With ``all_bank``, a refresh of every pseudo-channel falls due each tREFI. With ``per_bank``, a refresh of
     one bank of every pseudo-channel falls due each tREFI / n, where n is the number of banks of a
     pseudo-channel: each bank is refreshed once per tREFI, in the order of the banks. With
@@ -55,12 +58,16 @@ class RefreshTimer:  # C: final
             self.owed += self._pseudo_channels
 
     def choose(self) -> None:  # C: cdef, noexcept
-        """Choose the next bank, with lookahead only; the choice holds until the refresh is issued."""
+        """Choose ``bank`` by the present ``waiting_bursts``; without lookahead, do nothing.
+
+        The caller keeps the choice until the refresh is issued.
+        """
         if not self._has_lookahead:
             return
         first_bank = self.pseudo * self._turns
         fewest = MAX_TIME
         for bank in range(first_bank, first_bank + self._turns):
+            # The quotient is the number of complete rounds: a bank with more refreshes has had its turn
             pending = self.refresh_counts[bank] == self._issued // self._turns
             if pending and self.waiting_bursts[bank] < fewest:
                 fewest = self.waiting_bursts[bank]
@@ -70,9 +77,11 @@ class RefreshTimer:  # C: final
         """Count the issued refresh, and advance to the next target."""
         self.refresh_counts[self.bank] += 1
         self.owed -= 1
+        # All pseudo-channels get this turn's refresh before the next turn begins
         self.pseudo += 1
         if self.pseudo == self._pseudo_channels:
             self.pseudo = 0
             self._turn = (self._turn + 1) % self._turns
             self._issued += 1
+        # In the order of the banks; with lookahead, ``choose`` replaces the bank
         self.bank = self.pseudo * self._turns + self._turn

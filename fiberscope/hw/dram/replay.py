@@ -27,15 +27,15 @@ class ReplayResult:
     Args:
         requests: number of requests.
         reads: number of reads.
-        last_completion_cycle: cycle of the last WR or of the last reply, whichever is later.
+        last_completion_cycle: cycle of the last WR or of the last reply, whichever is later; 0 without both.
         mean_read_latency: mean number of cycles from the cycle before the channel accepted a read to its
             reply; 0.0 without reads.
         bytes_per_second: bandwidth of reads and writes together until the last completion; 0.0 if it is in
             cycle 0.
-        counters: event counts of the channel.
+        counters: event counts of the channel, as ``DramChannel.counters`` returns them.
         statistics: statistics of the channel.
         completions: (tag, cycle) of every reply, in the order of arrival; a tag is an index in the trace.
-        commands: commands issued, if ``log`` was set.
+        commands: commands issued, if ``log`` was set; else empty.
     """
 
     requests: int
@@ -50,7 +50,7 @@ class ReplayResult:
 
 
 def by_channel(requests: Iterable[Request], specification: DramSpecification) -> list[list[Request]]:
-    """Return the requests of each of the channels over which the addresses are interleaved.
+    """Return the requests of each of the channels over which the addresses are interleaved, in order.
 
     The addresses are not changed, as the channel itself removes the part that selects it.
     """
@@ -119,6 +119,7 @@ def _result(
     reads = counters["reads"]
     last_cycle = max(completions[-1][1] if completions else 0, last_write)
     seconds = last_cycle / specification.clock_hertz
+    # Of all requests: bytes of forwarded reads and coalesced writes count, although they use no data bus
     transferred_bytes = sum(
         counters[f"{kind}_bytes_{tensor}"] for kind in ("read", "write") for tensor in range(TENSORS)
     )

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The read bursts in flight, in the order in which their RDs were issued, and their requests."""
+"""The read bursts in flight, in the order of their arrival, and their requests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ def _numbers(count: int) -> array[int]:
 class Returns:  # C: final
     """A FIFO of read bursts in flight. A request is complete when its last burst has arrived.
 
+    A burst enters when its RD is issued, or when it is forwarded from the write queue without a RD.
+
     Args:
         bursts: maximum number of bursts in flight.
         requests: maximum number of open requests, that is, of reads without a reply.
 
     ``count`` is the number of bursts in flight. ``awaited`` is the number of bursts of open requests that are
-    neither in flight nor arrived: their RD has not been issued. ``tag``, ``address`` and ``arrival`` (the
+    neither in flight nor arrived: they wait for their RD. ``tag``, ``address`` and ``arrival`` (the
     cycle in which the channel accepted the request) are arrays by request.
     """
 
@@ -46,6 +48,7 @@ class Returns:  # C: final
             bursts: number of its bursts, at least 1.
             cycle: cycle in which the channel accepts the request.
         """
+        # ``_unused`` is a stack of the free numbers
         self._unused_count -= 1
         request = self._unused[self._unused_count]
         self.tag[request] = tag
@@ -69,7 +72,10 @@ class Returns:  # C: final
         self.awaited -= 1
 
     def due(self) -> int:  # C: cdef, noexcept
-        """Return the cycle in which the first burst arrives, ``MAX_TIME`` if none is in flight."""
+        """Return the cycle in which the first burst arrives, ``MAX_TIME`` if none is in flight.
+
+        The cycle lies in the past if a full channel of replies has held up the burst.
+        """
         return self._due[self._head] if self.count else MAX_TIME
 
     def completes(self) -> bool:  # C: cdef, noexcept
@@ -79,6 +85,7 @@ class Returns:  # C: final
     def pop(self) -> int:  # C: cdef, noexcept
         """Remove the first burst, which must exist, and return its request.
 
+        The caller waits for the cycle ``due`` first; this method does not check it.
         The last burst of a request frees the request's number. ``tag``, ``address`` and ``arrival`` of this
         number stay valid until the next ``open_request``.
         """

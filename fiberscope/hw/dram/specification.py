@@ -22,7 +22,8 @@ class DramSpecification:
         width: data bits of a pseudo-channel; None for the standard's own.
         address_map: name of one of ``ADDRESS_MAPS``.
         scheduler: ``frfcfs`` (first ready, first come first served), ``row_hit_first`` (the same, and no row
-            is closed while an older waiting burst would hit it) or ``fcfs`` (strictly in order).
+            is closed for a burst while a waiting burst of its kind that came no later would hit the row) or
+            ``fcfs`` (reads strictly in order, and writes strictly in order).
         page_policy: ``open`` (rows stay open) or ``closed`` (a row closes by auto-precharge after a RD or WR,
             unless the burst for which it was opened, or a waiting burst of the same kind, needs the row).
         refresh: ``all_bank``, ``per_bank`` (one bank after another, while the other banks continue; not in
@@ -34,11 +35,16 @@ class DramSpecification:
         write_low: fraction of the write queue below which the controller returns to waiting reads.
         write_high: fraction of the write queue above which the controller turns to writes, even if reads
             wait. Without waiting reads, it serves writes at any occupancy.
-        request_bytes: bytes of one request; the reply is sent when the last burst has arrived.
+        request_bytes: bytes of one request, a multiple or a divisor of the bytes of a burst; the reply is
+            sent when the last burst has arrived.
         requests_per_cycle: greatest number of requests accepted in one cycle of the memory clock.
         channels: number of channels over which the addresses are interleaved.
-        interleave_bytes: consecutive bytes in one channel. The channel's own address is
+        interleave_bytes: consecutive bytes in one channel, a multiple of ``request_bytes``. The channel's own
+            address is
             ``address // (interleave_bytes * channels) * interleave_bytes + address % interleave_bytes``.
+
+    Raises:
+        ValueError: a name is unknown, or a field is illegal, by itself or with this device.
     """
 
     standard: str | DramStandard = "HBM2_2000"
@@ -81,6 +87,7 @@ class DramSpecification:
         supported = self.refresh in ("all_bank", "off") or device.timing.rfc_bank is not None
         legal = f"all_bank or off ({device.name} refreshes no bank singly)"
         _require(supported, "refresh", self.refresh, legal)
+        # Each bank needs a REFB per tREFI, and a REFB takes a cycle of the row bus that other commands share
         banks, interval = device.organisation.total_banks, device.timing.refi
         is_legal = self.refresh in ("all_bank", "off") or banks < interval
         legal = f"all_bank or off (refreshes of {banks} single banks take all {interval} cycles of tREFI)"
@@ -105,7 +112,7 @@ class DramSpecification:
         """Return the timings and the organisation of the device, at this width and frequency."""
         row = standard(self.standard) if isinstance(self.standard, str) else self.standard
         if self.width is not None:
-            row = row.with_width(self.width)
+            row = row.with_width(self.width)  # changes no timing
         return row if self.hertz is None else row.at(self.hertz)
 
     @property
@@ -115,7 +122,7 @@ class DramSpecification:
 
     @property
     def bursts(self) -> int:
-        """Return the number of bursts of one request."""
+        """Return the number of bursts of one request; a request of a part of a burst takes a whole burst."""
         return max(1, self.request_bytes // self.device.organisation.burst_bytes)
 
     @property
@@ -125,7 +132,7 @@ class DramSpecification:
 
     @property
     def bytes_per_second(self) -> Fraction:
-        """Return the peak bandwidth of one channel."""
+        """Return the peak bandwidth of one channel, with the data bus always busy."""
         return self.device.bytes_per_second
 
 

@@ -24,7 +24,7 @@ class Organisation(_Row):
 
     ``width`` is the number of data bits of a pseudo-channel, ``prefetch`` the number of transfers of this
     width in a burst. A row has ``columns`` columns of this width. A bank has ``rows`` rows, a bank group
-    ``banks`` banks, a pseudo-channel ``bank_groups`` bank groups.
+    ``banks`` banks, a pseudo-channel ``bank_groups`` bank groups. No model limits addresses by ``rows``.
     """
 
     width: int = Count
@@ -113,7 +113,7 @@ class DramStandard(_Row):
 
     @property
     def bytes_per_second(self) -> Fraction:
-        """Return the peak bandwidth of the channel."""
+        """Return the peak bandwidth of the channel in bytes per second, with all data buses always busy."""
         bytes_per_burst = self.organisation.pseudo_channels * self.organisation.burst_bytes
         return bytes_per_burst * self.hertz / self.timing.burst
 
@@ -132,7 +132,9 @@ class DramStandard(_Row):
         cycles = old.model_dump(exclude_none=True)
         for name in cycles.keys() - IN_CLOCKS:
             cycles[name] = max(1, math.ceil(cycles[name] * ratio))
+        # Rounded down, as tREFI is a maximum; all other timings are minima
         cycles["refi"] = math.floor(old.refi * ratio)
+        # cl - cwl, plus the distance of the two bursts on the data bus, which keeps its cycles
         cycles["rtw"] = old.rtw + (cycles["cl"] - old.cl) - (cycles["cwl"] - old.cwl)
         return self.model_copy(update={"hertz": Fraction(hertz), "timing": Timing(**cycles)})
 
@@ -146,7 +148,7 @@ class DramStandard(_Row):
 
 @cache
 def standards() -> dict[str, DramStandard]:
-    """Return all rows of the table by name."""
+    """Return all rows of the table by name; the dictionary is cached, so the caller must not change it."""
     text = files("fiberscope.hw.dram").joinpath("standards.yaml").read_text(encoding="utf-8")
     table = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {name: DramStandard(name=name, **row) for name, row in table.items()}

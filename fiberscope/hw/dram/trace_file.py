@@ -1,7 +1,8 @@
 """A reader of trace files of memory requests, in Fiberscope's format and those of public DRAM simulators.
 
 All lines of a file have the same format. ``#`` and ``//`` start a comment. Letters can be lower case. Empty
-lines are skipped. Requests of the formats without a cycle have cycle 0. Cycles need not ascend.
+lines are skipped. Requests of the formats without a cycle have cycle 0. Cycles need not ascend. An address is
+decimal unless it begins with ``0x`` or the table says otherwise.
 
 | format | line |
 | --- | --- |
@@ -64,6 +65,10 @@ def read_trace(path: str | Path) -> list[Request]:
     Args:
         path: path of the file; a name that ends in ``.gz`` is a gzipped file.
 
+    Returns:
+        The requests as (earliest cycle, operation, byte address), in the order of the lines. Addresses are
+        taken modulo ``ADDRESSES``.
+
     Raises:
         OSError, EOFError, zlib.error: if the file cannot be read or unzipped to its end.
         ValueError: if a line does not have the format; the message has the file and the line.
@@ -81,7 +86,7 @@ def read_trace(path: str | Path) -> list[Request]:
             request = None if match is None else _request(form, match)
             if request is None:
                 raise ValueError(f"{path}:{number}: {_expected(forms)}, not {text[:60]!r}")
-            forms = {form: forms[form]}
+            forms = {form: forms[form]}  # from the first request on, a single format
             requests.append(request)
     return requests
 

@@ -59,7 +59,7 @@ def multiplier(parameters: MultiplierParameters, streams: Streams) -> None:
     """Build a multiplier whose pipeline is part of the latency of its output channel.
 
     A slot of the channel is reserved for each token that is taken. The pipeline therefore never stalls, and
-    its registers need no enable.
+    its registers need no enable. A reference that names no scale is not detected, unlike in the event class.
     """
     operands, lag = streams.inputs["operands"], parameters.latency - 1
     fields = operands.fields
@@ -116,15 +116,19 @@ def design(parameters: AccumulatorParameters, streams: Streams) -> None:
     stop, place = products.fields["control"], products.fields["coordinate"]
     value = products.fields["value"].sign_extended(len(total))
     adds = alias("adds", ~stop & holding & (coordinate == place))
-    # A stop after elements leaves on the second lane, together with the held sum on the first lane.
+    # A stop after elements leaves on the second lane, together with the held sum on the first lane. The
+    # second lane is ready only with two free slots, so its ``ready`` implies that of the first lane.
+    # An element that begins a sum needs a slot even if no sum is held, as in the event class.
     room = alias("room", pyrtl.select(stop & holding, behind.ready, sums.ready))
     taken = alias("taken", products.valid & (adds | room))
     products.accept(adds | room)
     holding.next <<= pyrtl.select(taken, ~stop, holding)
     coordinate.next <<= pyrtl.select(taken, place, coordinate)
+    # An element of another coordinate begins the next sum; the held sum leaves in the same cycle
     added = pyrtl.select(adds, parameters.added(total, value), value)
     total.next <<= pyrtl.select(taken, added, total)
-    # The first lane sends the held sum, or a stop if no sum is held (an empty fiber)
+    # The first lane sends the held sum, or a stop if no sum is held (an empty fiber). With a stop, it waits
+    # for a slot of the second lane, as both tokens must leave together
     offers = products.valid & pyrtl.select(stop, ~holding | behind.ready, holding & ~adds)
     sums.send(
         offers,

@@ -18,6 +18,8 @@ MIN_MASKED_ELEMENTS = 2  # least mean number of elements of a fiber with which m
 class FiberMasks:  # C: final
     """The fibers of two operands as masks, for fibers with coordinates within a microtile of up to 128.
 
+    Both fibers of a comparison must lie in the same microtile, as masks do not name it.
+
     The result and ``steps`` are those of ``FiberIntersection`` with skip-ahead. For two fibers without a
     common coordinate, each step skips the coordinates of one fiber up to the next coordinate of the other.
 
@@ -47,9 +49,11 @@ class FiberMasks:  # C: final
         low_a, high_a = self.masks_a[2 * fiber_a], self.masks_a[2 * fiber_a + 1]
         steps = 0
         while fiber < last:
+            # Two words, low and high, hold the 128 coordinates of a microtile
             low, high = self.masks_b[2 * fiber], self.masks_b[2 * fiber + 1]
             if low_a & low or high_a & high:
                 break
+            # A step is a change from one fiber to the other in the merged order of their coordinates
             steps += raw_words.turns(low_a, high_a, low, high)
             fiber += 1
         self.steps += steps
@@ -61,12 +65,14 @@ def masks_of(
 ) -> memoryview[int]:
     """Return the masks of fibers, ``words`` words each; bit i is set if the fiber has coordinate i.
 
-    Coordinates count from the start of their microtile.
+    Coordinates count from the start of their microtile. A fiber has elements of one microtile only.
 
     Args:
-        segments: index of the first element of each fiber, then the number of elements; no fiber is empty.
+        segments: index of the first element of each fiber, then the number of elements; no fiber is empty,
+            which is not checked.
         coordinates: coordinates of all fibers, one fiber after another.
-        microtile: edge length of a microtile in coordinates, at most ``words`` * ``width``.
+        microtile: edge length of a microtile in coordinates, at most ``words`` * ``width``; coordinates above
+            this limit are left out of the masks.
         words: words of a mask.
         width: bits of a word, at most 64.
     """
@@ -74,6 +80,7 @@ def masks_of(
     word, bit = np.divmod(coordinates % microtile, width)
     bits = np.left_shift(np.uint64(1), bit.astype(np.uint64))
     parts = [np.where(word == number, bits, np.uint64(0)) for number in range(words)]
+    # For an empty fiber, ``reduceat`` would return the first element of the next fiber
     masks = [np.bitwise_or.reduceat(part, segments[:fibers]) for part in parts]
     return integers_of(np.stack(masks, axis=1).view(np.int64).ravel())
 

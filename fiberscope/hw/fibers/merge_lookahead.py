@@ -124,7 +124,7 @@ class MergeLookahead(LookaheadModel):
         self.is_scheduled = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))  # in either list
         self.node_of_way = raw_words.shorts(self._pin(array("h", bytes(2 * self.radix))))
         self.ways_end = raw_words.shorts(self._pin(array("h", bytes(2 * self.leaves))))  # by leaf
-        # By way: cycle since which a node waits for its head.
+        # By way: cycle since which a node waits for its head, MAX_TIME if none waits or the head is known.
         self.awaited_from = raw_words.longs(self._pin(array("q", [MAX_TIME] * self.radix)))
         for node, (first, count) in enumerate(tree):
             self._lay_out_node(self.first_node + RECORD * node, first, count)
@@ -234,7 +234,7 @@ class MergeLookahead(LookaheadModel):
         for leaf in range(self.leaves):
             node = self.first_node + RECORD * leaf
             links = self.records[node + LINKS]
-            # the end of the node's ways that take part
+            # the end of the node's ways that take part; none takes part in a node beyond the fan-in
             end = min(max(RECORD * fan_in, links & LINK_MASK), self.ways_end[leaf])
             self.records[node + LINKS] = links & ~(LINK_MASK << LINK) | end << LINK
             self.records[node + NEXT] = now
@@ -247,7 +247,7 @@ class MergeLookahead(LookaheadModel):
         """
         links = self.records[node + LINKS]
         earliest = self.records[node + NEXT]
-        key, source = ENDED, NOBODY
+        key, source = ENDED, NOBODY  # stay if all heads are stops
         end = links >> LINK & LINK_MASK
         record = links & LINK_MASK
         while record < end:
@@ -265,7 +265,7 @@ class MergeLookahead(LookaheadModel):
             self._emit(cycle, key)
         else:
             self._store(node, cycle, key, links >> 2 * LINK)
-        if self.records[node + ROOM] < MAX_TIME:
+        if self.records[node + ROOM] < MAX_TIME:  # the next token has a slot too
             self._schedule(node)
         if source == NOBODY:
             self._take_stops(node, links & LINK_MASK, end, cycle)
@@ -323,7 +323,7 @@ class MergeLookahead(LookaheadModel):
     def _take_head(self, record: int, cycle: int) -> None:  # C: inline
         """Pop an element of a way, and wait for the next head from the next cycle on."""
         self._take_way(record, cycle)
-        if self.records[record + SEEN] > cycle:
+        if self.records[record + SEEN] > cycle:  # a visible head needs no wait
             self._await_head(record >> NUMBER, cycle + 1)
 
     def _take_way(self, record: int, cycle: int) -> None:  # C: inline

@@ -154,10 +154,11 @@ def design(parameters: MergerParameters, streams: Streams) -> None:
             ended = node.sent & ~node.smallest.present
             going_on.append(alias(f"{name}_goes_on", active & ~ended))
             running[index].next <<= going_on[-1]
-        else:  # a node of a later stage acts whenever all its inputs show a head
+        else:  # a later node needs no task: each child sends a fiber, maybe an empty one, for each task
             always = pyrtl.Const(1, 1)
             node = _node(name, inputs, always, [always] * ways)
         if index < len(nodes) - 1:
+            # ``nodes_of`` numbers the buffer of node n as input radix + n, which is its place in ``heads``
             heads.append(_buffer(name, node))
         else:
             stop = ~node.smallest.present
@@ -180,12 +181,15 @@ def _way(way: InputStream) -> _Head:
 
 
 def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list[Signal]]:
-    """Return whether a task begins in this cycle, and for each way whether it takes part in the task."""
+    """Return whether a task begins in this cycle, and for each way whether it takes part in the task.
+
+    Both are valid from the cycle in which the task is taken, so that the first tokens can move in this cycle.
+    """
     parts = []
     for way in range(radix):
         held: Signal = DataRegister(1, f"takes_part_{way:02}")
         part = alias(f"part_{way:02}", pyrtl.select(merging, held, tasks.fields["coordinate"] > way))
-        held.next <<= part
+        held.next <<= part  # follows ``tasks`` while no task runs, and keeps the value afterwards
         parts.append(part)
     tasks.accept(~merging)
     return alias("begins", tasks.valid & ~merging), parts
@@ -202,6 +206,7 @@ def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[
         active: 1 while the node merges a task.
         awaited: for each input, whether it takes part in the task.
     """
+    # A way that takes no part holds up nothing. Without any awaited way, the node passes a stop at once
     shown = [head.valid | ~waits for head, waits in zip(inputs, awaited, strict=True)]
     candidates = [
         Candidate(
@@ -227,11 +232,13 @@ def _buffer(name: str, node: _Node) -> _Head:
     full: list[Signal] = [pyrtl.Register(1, f"{name}_full_{slot}") for slot in range(2)]
     taken: Signal = pyrtl.WireVector(1, f"{name}_taken")
     node.send(~full[1])
+    # The first slot is the head. The second slot is full only while the first one is
     stays = full[0] & ~taken
     full[0].next <<= stays | full[1] | node.sent
     full[1].next <<= stays & (full[1] | node.sent)
     fields = {}
     for field, wire in ({"control": ~node.smallest.present} | node.smallest.fields).items():
+        # While the second slot is empty, its fields follow the node, which needs no enable: ``full`` counts
         first, second = (DataRegister(len(wire), f"{name}_{slot}_{field}") for slot in ("first", "second"))
         second.next <<= pyrtl.select(full[1], second, wire)
         first.next <<= pyrtl.select(stays, first, pyrtl.select(full[1], second, wire))

@@ -53,7 +53,8 @@ def compose(parameters: MergeTreeParameters) -> Composition:
     """Return the composition of mergers and channels.
 
     Each merger has a stream of tasks of its own: ``leaf_tasks[i]`` of leaf i, and ``tasks`` of the root.
-    ``ways[i]`` is way i mod ``radix`` of leaf i // ``radix``.
+    ``ways[i]`` is way i mod ``radix`` of leaf i // ``radix``. A task of the root that has n ways merges a
+    fiber of each of the leaves 0 to n - 1. The sender must give each of these leaves a task of its own.
     """
     leaf = Part(merge_rtl.BLOCK, parameters.merger_parameters(parameters.radix))
     root = Part(merge_rtl.BLOCK, parameters.merger_parameters(parameters.leaves))

@@ -42,11 +42,12 @@ def port_contents(parameters: PageAllocatorParameters) -> PortContents:
 def design(parameters: PageAllocatorParameters, streams: Streams) -> None:
     """Build the allocator: a register with the number of assigned pages, and a prefix sum of the requests.
 
-    A writer gets the next page plus the number of writers before it that get a page in the same cycle.
+    A writer gets the next page plus the number of writers before it that get a page in the same cycle. Page
+    numbers wrap around after the largest number of ``page_bits`` bits; those of the event class do not.
     """
     askers, pages = list(streams.inputs.values()), list(streams.outputs.values())
     gets = [asker.valid & page.ready for asker, page in zip(askers, pages, strict=True)]
-    counts = ones_up_to(gets)
+    counts = ones_up_to(gets)  # the last count is the number of pages assigned in this cycle
     width = parameters.page_bits
     given: Signal = pyrtl.Register(width, "given")
     given.next <<= (given + counts[-1])[:width]
@@ -54,6 +55,7 @@ def design(parameters: PageAllocatorParameters, streams: Streams) -> None:
     # Exclusive prefix sum: the pages that writers before this one get in the same cycle.
     before = [pyrtl.Const(0, len(counts[0])), *counts[:-1]]
     for asker, page, count in zip(askers, pages, before, strict=True):
+        # Request and page move in the same cycle, so that no request is held
         asker.accept(page.ready)
         page.send(asker.valid, {"reference": (following + count)[:width]})
 

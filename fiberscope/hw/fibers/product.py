@@ -24,8 +24,9 @@ class ProductRows:  # C: final
 
     Args:
         a, b: the operands.
-        columns: number of columns of B.
-        order: for each number, the row of the product; by default the rows are computed in ascending order.
+        columns: number of columns of B, below 2**31, as coordinates have 32 bits.
+        order: for each number, the row of the product, a permutation of all rows; by default the rows are
+            computed in ascending order.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {"coordinates": "writer", "values": "writer"}
@@ -34,6 +35,7 @@ class ProductRows:  # C: final
         self, a: CompressedRows, b: CompressedRows, columns: int, order: npt.NDArray[np.int64] | None = None
     ) -> None:
         self.order = np.arange(a.rows) if order is None else order
+        # A row of the product has at most one element for each multiplication, and for each column
         longest = np.minimum(_products_per_row(a, b), columns)
         starts, capacity = np.cumsum(longest) - longest, int(longest.sum())
         self.starts = np.append(starts[self.order], capacity)  # C: public long[::1]
@@ -79,14 +81,17 @@ class ProductRows:  # C: final
             last_row = (
                 int(np.searchsorted(pointers, pointers[first_row] + ELEMENTS_A_BLOCK, side="right")) - 1
             )
-            last_row = max(last_row, first_row + 1)
+            last_row = max(last_row, first_row + 1)  # a row longer than a block is a block of its own
             block = slice(pointers[first_row], pointers[last_row])
+            # The source of an element: its target, plus the distance that its row moves
             sources = np.arange(block.start, block.stop)
             sources += np.repeat(
                 starts[first_row:last_row] - pointers[first_row:last_row], written[first_row:last_row]
             )
+            # An index by an array copies first, so that sources and targets may overlap
             coordinates[block] = coordinates[sources]
             values[block] = values[sources]
+            # The space of these rows is free now, but for the part that moved rows fill
             first_free = max(int(starts[first_row]), block.stop)
             _free_pages(self.coordinate_pages, 4 * first_free, 4 * int(starts[last_row]))
             _free_pages(self.value_pages, 8 * first_free, 8 * int(starts[last_row]))
@@ -109,7 +114,7 @@ def _pages(size: int) -> mmap.mmap:
 
 
 def _free_pages(pages: mmap.mmap, start: int, end: int) -> None:
-    """Free the pages that lie between the bytes ``start`` and ``end``."""
+    """Free the pages that lie completely between the bytes ``start`` and ``end``, where the system can."""
     start = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
     end -= end % mmap.PAGESIZE
     if hasattr(mmap, "MADV_DONTNEED") and start < end:
@@ -119,6 +124,7 @@ def _free_pages(pages: mmap.mmap, start: int, end: int) -> None:
 def _products_per_row(a: CompressedRows, b: CompressedRows) -> npt.NDArray[np.int64]:
     """Return the number of multiplications for each row of A times B."""
     lengths = np.diff(np.asarray(b.pointers))
+    # Differences of prefix sums at the row pointers, which are 0 for an empty row, unlike ``np.add.reduceat``
     sums_before = np.concatenate([[0], np.cumsum(lengths[np.asarray(a.coordinates)])])
     products: npt.NDArray[np.int64] = np.diff(sums_before[np.asarray(a.pointers)])
     return products
