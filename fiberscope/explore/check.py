@@ -244,7 +244,7 @@ def read_ladder(accelerator: str) -> dict[str, dict[str, str | int]]:
     """Return the settings that each rung of a machine's ladder adds to those of the rungs before, by part.
 
     Raises:
-        InputError: the machine has no file of rules.
+        ConfigurationError, InputError: there is no such machine, or it has no valid file of rules.
     """
     rules = _read_rules(find(accelerator).folder / FILE, accelerator)
     return {rung.part: rung.settings for rung in rules.ladder}

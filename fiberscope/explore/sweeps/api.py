@@ -123,8 +123,7 @@ def run_study(
                 [task for task in new if not task.refused], store, executors, limits_of(study), progress
             )
     except KeyboardInterrupt:
-        # ``progress`` counts new runs only
-        finished = len(tasks) - progress.total + progress.done
+        finished = len(tasks) - progress.total + progress.done  # ``progress`` counts new runs only
         raise KeyboardInterrupt(_describe_interruption(finished, len(tasks), address)) from None
     return SweepResult(
         store,

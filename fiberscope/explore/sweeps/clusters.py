@@ -48,6 +48,7 @@ def connect_workers(executors: ExecutorChoice) -> Iterator[Client]:
 
 @contextmanager
 def _existing_scheduler(address: str) -> Iterator[Client]:
+    """Yield a client of a scheduler that goes on after the sweep, with or without workers so far."""
     try:
         client = Client(address, timeout=CONNECT_TIMEOUT)
     except (OSError, ValueError) as error:
@@ -74,6 +75,7 @@ def _dask_jobqueue() -> ModuleType:
 @contextmanager
 def _batch_jobs(executors: ExecutorChoice) -> Iterator[Client]:
     """Yield a client of workers in jobs of a batch system, with TLS and a temporary key."""
+    # If both files are given, the file of Slurm counts
     kind, file = ("SLURMCluster", executors.slurm) if executors.slurm else ("PBSCluster", executors.pbs)
     assert file is not None
     options = _options(file)

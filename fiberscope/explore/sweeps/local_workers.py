@@ -109,6 +109,11 @@ class _WorkerCommand:
         self._supervisor.start()
 
     def _start(self) -> None:
+        """Start the command; a process and an error output of an earlier start are replaced.
+
+        Raises:
+            StartError: the system starts no process.
+        """
         self._started_at = time.monotonic()
         try:
             self._process = subprocess.Popen(

@@ -85,6 +85,7 @@ def _figures(suite: Suite, store: Store) -> list[tuple[Figure, Illustration]]:
 
 
 def _draw(suite: Suite, store: Store, kind: str) -> Figure:
+    """Draw a figure: speed-ups from the suite, every other kind from the rows of its runs in the store."""
     width = parse_width(str(suite.evaluation.width))
     if kind == "speedup":
         return draw_suite(suite, width)

@@ -167,6 +167,11 @@ class _Child:
         return bool(waiting.poll(None if seconds is None else seconds * 1000))
 
     def _outcome(self, limits: Limits) -> TaskOutcome:
+        """Read the answer of the process.
+
+        Raises:
+            _ChildGoneError: the process ended before or within the answer.
+        """
         from fiberscope.explore.sweeps.task_status import TaskOutcome  # noqa: PLC0415
 
         line = self._answers.readline()

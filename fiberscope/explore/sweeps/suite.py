@@ -264,8 +264,7 @@ def suite(
         # ``sweep`` refuses a study with an evaluation, which is of suites
         keys = {"evaluation": None, **({"machines": parsed} if scaled else {}), **options}
         frame = sweep([*parsed], saved, **options) if path is None else sweep(path, saved, **keys)
-    # Workloads of the caller replace those of the study
-    names = saved or study.named_workloads()
+    names = saved or study.named_workloads()  # workloads of the caller replace those of the study
     texts = list(names)
     pairs = [(workload, machine) for machine in series for workload in texts]
     # ``sweep`` returns a row for each pair in this order, machine by machine.

@@ -54,6 +54,7 @@ def suite_title(suite: Suite, columns: Sequence[str]) -> str:
 
 
 def _workload_rows(suite: Suite, scales: dict[str, CellFormat]) -> list[list[str]]:
+    """Return a row for each workload: its label, and the cells of each machine, machine by machine."""
     return [
         [
             label,
@@ -68,6 +69,7 @@ def _workload_rows(suite: Suite, scales: dict[str, CellFormat]) -> list[list[str
 
 
 def _mean_rows(suite: Suite, scales: dict[str, CellFormat], means: Sequence[str]) -> list[list[str]]:
+    """Return a row for each mean, over the workloads that all machines finished; cells as in other rows."""
     return [
         [
             f"{mean} mean of {len(suite.compared)}",

@@ -383,6 +383,7 @@ class Controller:  # C: final
             self.device.precharge(bank, now)  # the bank stays blocked: its next row command is the REFB
 
     def _refresh_all(self, pseudo: int, now: int) -> None:
+        """Issue the REF of a pseudo-channel, or the PREA before it while a row is open."""
         if self.device.any_open(pseudo):
             self.device.precharge_all(pseudo, now)
             for bank in range(self.device.banks):

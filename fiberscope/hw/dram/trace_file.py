@@ -55,7 +55,7 @@ _PATTERNS = {
     "DRAMSys": rf"{_CYCLE}:\s*(?P<operation>READ|WRITE)\s+{_NUMBER}(?:\s+(?:0X)?[0-9A-F]+)?",
 }
 _FORMS = {form: re.compile(pattern, re.ASCII | re.IGNORECASE) for form, pattern in _PATTERNS.items()}
-_BASES = {"Fiberscope": 16, "DRAMsim3": 16}
+_BASES = {"Fiberscope": 16, "DRAMsim3": 16}  # bases of addresses without 0x; 10 in the other formats
 _COMMENT = re.compile(r"(?:#|//).*")
 
 
@@ -92,7 +92,7 @@ def read_trace(path: str | Path) -> list[Request]:
 
 
 def _request(form: str, match: re.Match[str]) -> Request | None:
-    """Return the request of a line, None if its cycle or address is too large."""
+    """Return the request of a line; None if its cycle or address is too large, which is a faulty line."""
     fields = match.groupdict()
     cycle, text = int(fields.get("cycle") or 0), fields["address"].lower()
     address = int(text, 16 if text.startswith("0x") else _BASES.get(form, 10))
