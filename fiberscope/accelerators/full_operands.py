@@ -1,4 +1,4 @@
-"""Full operands: operands without zeros, which a machine may store as values alone.
+"""Full operands: operands with an entry at every position, which a machine may store as values alone.
 
 Such an operand needs no coordinates and pointers, since every position has a value. A machine's parameter
 ``format.dense`` names the operands for which the machine does so.
@@ -18,8 +18,8 @@ AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 class OperandFormat(Configuration):
     """Format of a machine's operands in memory; base class of its section ``format``.
 
-    ``dense`` names the operands that are stored as values alone if they have no zero: without coordinates and
-    pointers, one fiber after the other.
+    ``dense`` names the operands that are stored as values alone if they are full: without coordinates and
+    pointers, one fiber after the other. A stored zero is an entry too.
     """
 
     dense: Literal["both", "A", "B", "none"]
@@ -44,7 +44,7 @@ def is_stored_dense(parameters: Configuration, operand: str, matrix: CsrArray) -
 
 
 def compress_operands(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -> AnyConfiguration:
-    """Return parameters with which these operands are stored compressed, even if they have no zeros.
+    """Return parameters with which these operands are stored compressed, even if they are full.
 
     Only ``format.dense`` differs. If all operands are compressed anyway, nothing differs.
 
@@ -56,6 +56,7 @@ def compress_operands(parameters: AnyConfiguration, operands: Mapping[str, CsrAr
     full = {operand for operand, matrix in operands.items() if is_stored_dense(parameters, operand, matrix)}
     if not full or not isinstance(formats, OperandFormat):
         return parameters
+    # An operand that is not full keeps its name in ``dense``, which has no effect on this operand.
     remaining = [operand for operand in "AB" if formats.dense in (operand, "both") and operand not in full]
     dense = "both" if len(remaining) == 2 else (remaining or ["none"])[0]
     return parameters.model_copy(update={"format": formats.model_copy(update={"dense": dense})})

@@ -40,6 +40,9 @@ class MarkedRun:
     def run_until(self, work: int) -> Counts:
         """Run until ``work`` is done, or to the end of the run.
 
+        If an earlier call has reached the end of the run, ``cycles`` may be the limit of the last step of
+        that call, which may lie after the end.
+
         Args:
             work: total work since the start of the run, in the unit of ``progress``.
 

@@ -78,6 +78,7 @@ class RequestCheck:
         return -(-(layout.start + layout.size) // self.line) * self.line
 
     def _find_overlaps(self) -> None:
+        """Record a fault for each pair of neighbouring arrays that share a line."""
         for layout, other in pairwise(self._layouts):
             if other.start // self.line * self.line < self._end(layout):
                 lower, upper = self._tensor(layout.start), self._tensor(other.start)
@@ -85,7 +86,7 @@ class RequestCheck:
                 self.faults.append(f"{upper}: an array at {other.start:#x} lies over one of {lower}, {lines}")
 
     def note(self, now: int, operation: int, address: int, tag: int) -> None:
-        """Check one request, when a memory channel takes it.
+        """Check one request, when a memory channel takes it; record at most one fault.
 
         Args:
             now: cycle of the memory clock.
@@ -102,6 +103,7 @@ class RequestCheck:
         if fault:
             access = f"{self._who(port)} {'reads' if reads else 'writes'} {address:#x}"
             self.faults.append(f"{self._tensor(address)}: {access} in cycle {now} of memory: {fault}")
+        # Reads of read-only arrays and writes of other arrays, see ``_first_accesses``
         if layout is not None and reads == (layout.role in READ_ONLY):
             for unit in units:
                 self._first_accesses.setdefault(unit, (now, port))
@@ -117,6 +119,7 @@ class RequestCheck:
         """Describe the fault of a request; empty if the request is legal."""
         if layout is None:
             return "no array lies there"
+        # Only a read may go on into the bytes ``ahead``.
         if units.stop * self.unit > self._end(layout) + (layout.ahead if reads else 0):
             return "it goes beyond the last line of the array"
         if reads:
@@ -159,7 +162,7 @@ class RequestCheck:
         return [*self.faults[:MAX_FAULTS], *([f"and {omitted} more of this kind"] if omitted > 0 else [])]
 
     def finish(self) -> None:
-        """Compare the lines that a complete run accessed with the ``used`` ranges of all layouts."""
+        """Compare the lines that a complete run accessed with the ``used`` ranges; call this method once."""
         touched: dict[int, tuple[int, int]] = {}
         for unit, access in self._first_accesses.items():
             touched.setdefault(unit * self.unit // self.line, access)

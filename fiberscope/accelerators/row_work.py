@@ -24,11 +24,14 @@ class Work:
     """
 
     def __init__(self, a: CsrArray, b: CsrArray) -> None:
+        # Prefix sums, over the nonzeros of A, of the lengths of the rows of B that they select
         products = np.concatenate([[0], np.cumsum(np.diff(b.indptr).astype(np.int64)[a.indices])])
         self.products: Integers = np.diff(products[a.indptr])
         self.nonzeros: Integers = np.diff(a.indptr).astype(np.int64)
+        # Parts of about ``PRODUCTS`` products; a row with more products is not divided.
         steps = np.arange(PRODUCTS, products[-1], PRODUCTS)
         bounds = np.unique([0, *np.searchsorted(products[a.indptr], steps), a.shape[0]]).tolist()
+        # Sums of booleans do not cancel: the result has an entry for each sum of Z, also for a sum of 0.
         left, right = (sparse.csr_array((np.ones(m.nnz, bool), m.indices, m.indptr), m.shape) for m in (a, b))
         outputs = [np.diff((left[bounds[i] : bounds[i + 1]] @ right).indptr) for i in range(len(bounds) - 1)]
         self.outputs: Integers = np.concatenate([np.zeros(0, np.int64), *outputs])
@@ -46,13 +49,15 @@ def order_rows(efforts: FloatArray, shares: int) -> tuple[Integers, FloatArray, 
 
     Returns:
         Numbers of the rows, their times in the same order, and the time of the *tail*: the end of the run,
-        in which some elements have no rows left. Times are in efforts of all processing elements.
+        in which some elements have no rows left. The times of all rows add up to ``shares`` times the effort
+        of the longest share.
     """
     ends = np.zeros(len(efforts))
     for share in range(shares):
         ends[share::shares] = np.cumsum(efforts[share::shares])
     loads = np.sort([efforts[share::shares].sum() for share in range(shares)])
     bounds = np.concatenate([[0], loads])  # between two bounds, the number of elements with rows is the same
+    # While n elements have rows, each of them is given an n-th of ``shares`` times the effort.
     times = np.concatenate([[0], np.cumsum(np.diff(bounds) * shares / np.arange(shares, 0, -1))])
     begins = ends - efforts
     order = np.argsort(begins, kind="stable")
@@ -67,8 +72,10 @@ def share_disagreement(kinds: Sequence[Integers], shares: int) -> float:
         kinds: work of each row by kind.
         shares: as of ``order_rows``.
     """
+    # The last row of ``work`` is the sum of all kinds, which decides which share is the longest.
     work = np.stack([*kinds, np.sum(kinds, axis=0)])
     loads = np.stack([work[:, share::shares].sum(axis=1) for share in range(shares)], axis=1)
+    # Load of this share by kind, relative to the mean load of all shares
     lengths = (loads * shares / np.maximum(1, loads.sum(axis=1))[:, np.newaxis])[:, loads[-1].argmax()]
     return float(np.abs(lengths[:-1] - lengths[-1]).max() / max(1.0, lengths[-1]))
 
@@ -84,6 +91,7 @@ def deal_rows(a: CsrArray, numbers: Integers, shares: int) -> CsrArray:
     places = np.zeros(len(numbers), np.int64)
     for share in range(shares):
         is_own = numbers % shares == share
+        # The machine gives every ``shares``-th row, from row ``share`` on, to this element.
         places[is_own] = np.arange(share, share + shares * is_own.sum(), shares)
     rows = a[numbers[np.argsort(places)]]
     lengths = np.zeros(int(places.max(initial=-1)) + 1, np.int64)

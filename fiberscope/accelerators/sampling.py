@@ -68,7 +68,8 @@ class Estimated:
     Args:
         cycles: the estimate.
         half_width: half-width of the interval at ``CONFIDENCE``.
-        deviations: error of each chosen window; the sum of the squares is the variance of the estimate.
+        deviations: error of each chosen window; the sum of the squares is the variance of the estimate. Empty
+            if the errors are not known.
         degrees: degrees of freedom of the variance.
     """
 
@@ -147,7 +148,11 @@ class Sampler(Protocol):
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
 
     def sampled(self) -> Sampled:
-        """Simulate windows until the interval is as narrow as requested, and return the estimate."""
+        """Simulate windows until the interval is as narrow as requested, and return the estimate.
+
+        Call this method only if ``full_run_reason`` is empty. The interval may stay wider: at most half of
+        the windows are chosen, or the number in the request.
+        """
 
 
 class WindowSampler(Sampler, Protocol):
@@ -173,8 +178,10 @@ class Rounds:
         certain: numbers of windows between the first and the last that every round simulates, from 0.
 
     Attributes:
+        windows: number of windows to choose from, plus 2 for the first and the last window.
         numbers: for each round, the numbers of its windows from 0, including the first and the last window
-            of the run; empty if the run has too few windows.
+            of the run. Rounds that would choose more than ``MAX_SHARE`` of the windows are left out; empty if
+            no round is left.
     """
 
     def __init__(
@@ -254,7 +261,7 @@ def correct(done: FloatArray, counted: FloatArray, lag: FloatArray) -> Correctio
 
     Args:
         done: measured work of each simulated window, including the first and the last.
-        counted: work that the functional pass counted for the same windows.
+        counted: work that the functional pass counted for the same windows; the sum is not 0.
         lag: lag of the same windows, from work that is counted exactly.
     """
     ratio = float(done.sum() / counted.sum())
@@ -308,6 +315,7 @@ def estimate_cycles(
     """
     from scipy.optimize import nnls  # noqa: PLC0415  (takes time to load, and few runs are sampled)
 
+    # The fit gets kinds of work with equal sums, whatever their magnitudes.
     scale = np.maximum(work.sum(axis=0), 1)
     weights = nnls(work / scale, cycles)[0] / scale
     weighted, all_weighted = work @ weights, totals @ weights
@@ -344,6 +352,8 @@ def scale_memory(
     traffic: Mapping[str, Traffic], end: Counts, begin: Counts | None = None
 ) -> MemoryUse | None:
     """Scale DRAM row hits, misses and conflicts of a simulated part to a whole run, without ``counters``.
+
+    These events are taken to be proportional to the bytes that are moved.
 
     Args:
         traffic: traffic of the whole run by tensor.

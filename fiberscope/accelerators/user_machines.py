@@ -50,6 +50,8 @@ def run_file(path: Path, expected: str = EXPECTED) -> ModuleType:
     The folder of the file becomes a package, with or without ``__init__.py``. The file can thus import
     siblings: ``from .parts import Queues``.
 
+    The modules of an earlier call are dropped: their classes differ from the classes of this call.
+
     Args:
         path: path of the file.
         expected: description of the expected file, for the error message.
@@ -62,6 +64,7 @@ def run_file(path: Path, expected: str = EXPECTED) -> ModuleType:
     try:
         with module_cache.use_compiled():
             return importlib.import_module(f"{_package(path.parent)}.{path.stem}")
+    # A user's file that exits must not end the command.
     except (Exception, SystemExit) as error:
         raise ConfigurationError(
             f"{_error_location(path, error)}: {type(error).__name__}: {error}"
@@ -76,6 +79,7 @@ def _package(folder: Path) -> str:
     importlib.invalidate_caches()  # a file may be newer than the cached listing of its folder
     spec = _package_spec(name, folder.resolve())
     sys.modules[name] = package = importlib.util.module_from_spec(spec)
+    # A package without ``__init__.py`` has no loader, and no code to run.
     if spec.loader is not None:
         spec.loader.exec_module(package)
     return name
@@ -93,6 +97,7 @@ def _package_spec(name: str, folder: Path) -> ModuleSpec:
 
 def _error_location(path: Path, error: BaseException) -> str:
     """Return file and line of the innermost frame in the file's folder at which running the file failed."""
+    # A syntax error has no frame in the file that contains it.
     if isinstance(error, SyntaxError) and error.filename is not None and error.lineno is not None:
         return f"{path.with_name(Path(error.filename).name)}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

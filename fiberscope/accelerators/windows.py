@@ -101,6 +101,7 @@ def find_windows_with_long_tasks(
     ends = np.cumsum(costs)  # predicted cycle in which the next task begins
     long_tasks = np.flatnonzero(task_operations > limit)
     end_costs = ends[[window.stop - 1 for window in windows]]
+    # Window in which each of these tasks begins
     first = np.searchsorted([window.stop for window in windows], long_tasks, side="right")
     # Window in which begin + length falls
     last = np.searchsorted(end_costs, (ends - costs + task_operations)[long_tasks])

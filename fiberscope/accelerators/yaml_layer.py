@@ -68,12 +68,14 @@ _SLOW_SYNTAX = re.compile(
 
 
 def _resolve(tag: str, pattern: str, first: str, *, empty: bool = False) -> None:
+    """Add a rule for scalars without quotes; of the rules for a first character, the first match decides."""
     starts = [*first, ""] if empty else list(first)
     _Scalars.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), starts)
 
 
 _resolve("bool", "true|false", "tf")
 _resolve("null", "null|~|", "n~", empty=True)
+# The pattern of ``float`` also matches whole numbers: ``int`` comes first, longer numbers become floats.
 _resolve("int", r"[-+]?(?:0|[1-9][0-9_]{0,29})", "-+0123456789")
 _resolve("float", r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?", "-+0123456789")
 
@@ -86,7 +88,7 @@ def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
         name: name of the file in error messages; the path by default.
 
     Returns:
-        An entry for each parameter by dotted key, in the order of the file.
+        An entry for each parameter by dotted key, in the order of the file; none for an empty file.
 
     Raises:
         ConfigurationError: if the file cannot be read, is not YAML, has a key twice, or is not a mapping.
@@ -180,13 +182,17 @@ def yaml_errors(name: str) -> Iterator[None]:
         fault = template if is_template else f"not YAML: {error.problem}"
         raise ConfigurationError(f"{name}:{line}: {fault}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # A ``ConfigurationError`` is a ``ValueError`` too, with a message that is final.
         if isinstance(error, ConfigurationError):
             raise
         raise ConfigurationError(f"{name}: not YAML: {' '.join(str(error).split())}") from error
 
 
 def read_scalar(text: str) -> object:
-    """Return the value of a text as in a YAML file; return the text if it is a mapping or not YAML."""
+    """Return the value of a text as in a YAML file.
+
+    The result is None for an empty text, and the text itself for a mapping or for a text that is not YAML.
+    """
     try:
         node = compose(text)
         if node is None:
@@ -234,7 +240,7 @@ def _leaves(node: yaml.Node | None, prefix: str, name: str) -> Iterator[tuple[st
 
 
 def construct(node: yaml.Node) -> object:
-    """Return the value of a node as plain data."""
+    """Return the value of a node as plain data; call this function within ``yaml_errors``, as ``compose``."""
     loader = _Loader("")
     try:
         value: object = loader.construct_object(node, deep=True)
@@ -248,6 +254,7 @@ def _describe(node: yaml.Node) -> str:
 
 
 _TEMPLATE = re.compile(r"\{%.*%\}")  # a statement of Jinja, which Timeloop's front end evaluates
+# A ``#`` after a space within quotes is taken for a comment too.
 _COMMENT = re.compile(r"(?:^|\s)#(?P<text>.*)$")
 
 

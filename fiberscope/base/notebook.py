@@ -19,11 +19,11 @@ def in_notebook() -> bool:
     """Return whether this process is the kernel of a notebook."""
     ipython: Any = sys.modules.get("IPython")  # a notebook has loaded it
     shell = ipython.get_ipython() if ipython is not None else None
-    return hasattr(shell, "kernel")
+    return hasattr(shell, "kernel")  # IPython in a terminal has no kernel
 
 
 class NotebookBar:
-    """A progress bar below the running cell. It appears after a second and disappears at the end.
+    """A progress bar below the running cell, from the first ``show`` after a second until ``close``.
 
     Args:
         clock: returns seconds.
@@ -67,7 +67,8 @@ def progress_callback(progress: Progress | bool | None) -> Iterator[Progress]:
     """Yield the progress callback of a run.
 
     Args:
-        progress: a callback; or whether to show a bar. By default, notebooks show a bar.
+        progress: a callback; or False for no bar. Otherwise a notebook shows a bar, and any other process
+            ignores the progress, even for True.
     """
     if callable(progress):
         yield progress

@@ -49,6 +49,7 @@ def in_order(arguments: Sequence[str], names: Sequence[str]) -> list[str]:
         if name in operands:
             raise InputError(f"{name} is given twice, in order and by name; leave one out")
     operands |= named
+    # An operand is missing if a later one is there: the first names, as many as operands, must all be given.
     for name in names[: max(1, len(operands))]:
         if name not in operands:
             raise InputError(f"there is no {name}; give {name}=MATRIX")
@@ -56,7 +57,7 @@ def in_order(arguments: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def file_of_graph(source: str) -> Path | None:
-    """Return the file of a graph; None for an expression, from which the graph is compiled."""
+    """Return the file of a graph; None for an expression: a text with ``=`` that is no file's name."""
     path = Path(source)
     return None if "=" in source and not path.is_file() else path
 

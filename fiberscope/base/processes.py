@@ -24,6 +24,8 @@ class StartError(InputError):
 def check_processes(workers: int, files_per_worker: int) -> None:
     """Check that worker processes can be started.
 
+    A soft limit of open files that is too low is raised if the hard limit allows it.
+
     Args:
         workers: number of worker processes.
         files_per_worker: files and sockets that this process opens for each worker.
@@ -45,7 +47,7 @@ def _check_files(needed: int) -> None:
     except OSError as error:
         if error.errno != errno.EMFILE:
             return  # a system without /proc
-        used = soft
+        used = soft  # the limit is reached: not even this folder can be opened
     if soft == resource.RLIM_INFINITY or used + needed <= soft:
         return
     total = used + needed
@@ -65,6 +67,7 @@ def _check_temporary_files() -> None:
             file.write(bytes(SPACE_BYTES))
             file.flush()
     except OSError as error:
+        # ``tempfile`` raises ENOENT if it finds no folder; ``gettempdir`` would raise it again.
         folder = os.environ.get("TMPDIR", "/tmp") if error.errno == errno.ENOENT else tempfile.gettempdir()
         raise StartError(
             f"workers cannot start: no temporary file can be written in {folder} "

@@ -44,7 +44,7 @@ class Stage:
         self.started_at, self.first_share, self.first_cycle = now, self.share or 0.0, self.cycle or 0
 
     def reach(self, done: int, total: int) -> None:
-        """Set the completed work."""
+        """Set the completed work; a total of 0 means unknown."""
         self.share = min(1.0, done / total) if total else None
 
     def reach_cycle(self, cycle: int, limit: int) -> None:
@@ -66,7 +66,9 @@ class Stage:
 
 
 class StageWatcher:
-    """A progress callback that keeps a ``Stage`` for each stage and shows the stage at every call.
+    """A progress callback that keeps a ``Stage`` for each stage and shows the stage that has advanced.
+
+    A call for ``SIMULATING`` shows nothing: the next call for ``CYCLES`` shows both reports.
 
     Args:
         show: called with the stage that has advanced.
@@ -85,7 +87,7 @@ class StageWatcher:
             stage.reach_cycle(done, total)
         else:
             stage.reach(done, total)
-        if stage_name != SIMULATING:  # "cycles" follows immediately
+        if stage_name != SIMULATING:  # shown with the next report of ``CYCLES``
             self._show(stage)
 
 

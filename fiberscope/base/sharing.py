@@ -20,6 +20,9 @@ class SharedResults:
 
     Args:
         max_bytes: memory limit of all results. A larger result is not cached.
+
+    Attributes:
+        hits: number of calls of ``get`` that found their result.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -31,7 +34,7 @@ class SharedResults:
         """Return the result of a key, computed on a miss.
 
         Args:
-            key: everything on which the result depends.
+            key: everything on which the result depends, and the kind of the result.
             make: computes the result, which callers must not change.
             size: returns the bytes of a result.
         """
@@ -58,6 +61,8 @@ _current: list[SharedResults] = []  # caches of this process, the innermost last
 @contextmanager
 def sharing(max_bytes: int) -> Iterator[SharedResults]:
     """Cache results for the runs of this process within a ``with`` statement.
+
+    A nested statement has a cache of its own, and does not use the outer cache.
 
     Args:
         max_bytes: see ``SharedResults``.

@@ -44,6 +44,7 @@ def commit_of(root: Path) -> str | None:
         folder = _repository(root)
         head = (folder / "HEAD").read_text(encoding="utf-8").strip()
         name = head.removeprefix("ref:").strip()
+        # A head on a branch reads ``ref: refs/heads/...``, a detached head is the commit itself.
         return head if name == head else _resolve_reference(folder, name)[0]
     except (OSError, ValueError, IndexError):
         return None
@@ -64,12 +65,19 @@ def _common_folder(folder: Path) -> Path:
 
 
 def _resolve_reference(folder: Path, name: str) -> list[str]:
-    """Return the commit of a branch or a tag; for an annotated tag also the tag's own digest."""
+    """Return the digest to which a branch or a tag refers; for a packed annotated tag, also the commit.
+
+    A branch or a simple tag refers to a commit, an annotated tag to an object of its own.
+
+    Raises:
+        OSError, IndexError: if the repository has no such reference.
+    """
     common = _common_folder(folder)
     if (common / name).is_file():
         return [(common / name).read_text(encoding="utf-8").strip()]
     packed = (common / "packed-refs").read_text(encoding="utf-8").splitlines()
     position = next((number for number, line in enumerate(packed) if line.endswith(f" {name}")), len(packed))
+    # The line after an annotated tag has the tag's commit.
     peeled = [line[1:] for line in packed[position + 1 : position + 2] if line.startswith("^")]
     return [packed[position].split()[0], *peeled]
 
@@ -79,13 +87,14 @@ def _has_release_tag(root: Path, commit: str) -> bool:
     try:
         folder = _repository(root)
         tags = _resolve_reference(folder, f"refs/tags/v{RELEASE}")
+        # The object of an annotated tag names the commit.
         return commit in tags or f"object {commit}" in _read_object(_common_folder(folder), tags[0])
     except (OSError, ValueError, IndexError, zlib.error):
         return False
 
 
 def _read_object(common: Path, name: str) -> str:
-    """Return an object of the repository as text, if the object has its own file."""
+    """Return an object of the repository as text; raise OSError if the object has no file of its own."""
     packed = (common / "objects" / name[:2] / name[2:]).read_bytes()
     return zlib.decompress(packed).decode("utf-8", errors="replace")
 

@@ -94,6 +94,7 @@ def _parse_operands(
 
 
 def _show(checked: Check) -> None:
+    """Print the comparisons, the bound, the cycles of the analytical model, and the parts of the cycles."""
     compared = [_table("Counts", checked.counts), _table("Bytes with the memory", checked.traffic)]
     show([table for table in compared if table.rows], markdown=False)
     print(_format_bound(checked))

@@ -132,7 +132,9 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(), terminations_interrupt(), expecting_outputs():
         warnings.showwarning = _print_warning
         try:
+            # A command returns its exit code, or None for 0.
             code = int(_build_parser()(arguments, prog_name="fiberscope", standalone_mode=False) or 0)
+            # An output that is closed or full has to fail here, not at exit.
             if sys.stdout is not None:
                 sys.stdout.flush()
             return code

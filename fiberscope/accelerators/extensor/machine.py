@@ -37,6 +37,7 @@ UNIT_RULES = "set intersection to skip or two_finger, or step to product"
 HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of half a tensor's address space
 
 # The streams to memory, readers first: name, operation, tensor, and first byte in the tensor's address space.
+# Partial outputs are read and written in separate halves of their tensor's addresses.
 STREAMS = (
     ("a", READ, A, 0),
     ("b", READ, B, 0),
@@ -52,11 +53,13 @@ class ExTensor(Composition[ExTensorConfiguration]):
     Args:
         parameters: the configuration.
         a, b: the operands, CSR with sorted and distinct coordinates.
-        parts: replacements of entries of ``PARTS``, by name.
+        parts: replacements of entries of ``PARTS``, by name. A replacement of ``intersector`` adds separate
+            intersectors, as ``step`` = ``unit`` does.
         kernel: kernel that runs the machine; by default a new one. Tests pass another one.
 
     Raises:
-        ConfigurationError: if tiles do not fit the buffers, or if no intersector has the intersection rule.
+        ConfigurationError: if tiles do not fit the buffers, if no intersector has the intersection rule, or
+            if the type of values cannot represent a value.
     """
 
     NAME = "extensor"
@@ -90,6 +93,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         if self.by_units and parameters.intersection == SCANNERS:
             raise ConfigurationError(f"extensor: no unit intersects as {SCANNERS} do; {UNIT_RULES}")
         with_units = PARTS_WITH_UNITS if self.by_units else {}
+        # The tiling has chosen the shape of a tile, and may have halved the side of microtiles.
         parameters = self.tiling.parameters.model_copy(update={"tile": self.tiling.tile})
         super().__init__(parameters, {**with_units, **(parts or {})}, kernel)
         self.a, self.b = self.tiling.a, self.tiling.b
@@ -97,6 +101,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         shape = (int(a.shape[0]), int(b.shape[1]))
         self.output = _output_shape(shape, self.tiling.shape, parameters.pe.tile)
         self.halves = parameters.llb.halves  # halves of the buffer, each with a pair of tiles
+        # With rows, each row M1 of an output tile is a half of its own, with a single row.
         if parameters.llb.by_rows:
             self.halves, self.output = self.output[0], (1, self.output[1])
         self.pairs = self._list_pairs()
@@ -152,19 +157,21 @@ class ExTensor(Composition[ExTensorConfiguration]):
         )
 
     def _loading(self) -> dict[str, int]:
-        """Return the loader's options for rows: it requests as many rows ahead as a stream takes jobs."""
+        """Return the loader's options: none for tiles; for rows, as many ahead as a stream takes jobs."""
         parameters = self.parameters
         return {"rows": True, "ahead": parameters.stream.jobs} if parameters.llb.by_rows else {}
 
     def _find_output_tiles(self) -> list[tuple[int, int]]:
         """Return, for each pair of tiles, the first row M1 of its output tile and its N2, counted from 0."""
         side = self.parameters.pe.tile
+        # Coordinates of tiles count elements; M1 counts microtiles, and N2 counts output tiles.
         m1 = self.a.tree.coordinates[TILES] // side
         lengths = np.diff(self.b.tree.segments[TILES])
         n2 = np.repeat(self.b.tree.coordinates[0], lengths) // (self.output[1] * side)
         return [(int(m1[tile_a]), int(n2[tile_b])) for tile_a, tile_b in self.pairs]
 
     def _add_elements(self) -> None:
+        """Add a microtile buffer and a core for each processing element."""
         pe, port = self.parameters.pe, self.parameters.llb.port
         names = numbered("pe", pe.count)
         options = {"microtile": pe.tile, "shape": self.output, "skip": self.skip}
@@ -254,9 +261,9 @@ class ExTensor(Composition[ExTensorConfiguration]):
         }
 
     def layouts(self) -> Sequence[Layout]:
-        """Return the layouts in the order of ``STREAMS``."""
+        """Return the layouts in the order of ``STREAMS``; the used ranges are the bytes moved so far."""
         stream_bytes = [count("bytes", stream) for stream in self.streams]
-        stream_bytes[3] = stream_bytes[2]  # partial outputs are written back to the same place
+        stream_bytes[3] = stream_bytes[2]  # every element that is read is written back, see ``STREAMS``
         stream_bytes[4] = self.product.nonzeros * self.parameters.format.output // 8
         return [
             Layout.stream(stream, HALF_A_TENSOR, size)
@@ -264,7 +271,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         ]
 
     def traffic_minimum_bytes(self) -> int:
-        """Return the bytes to move once what A and B share of K, and Z; Z counts the nonzeros so far."""
+        """Return the bytes of all microtiles that meet in K1, and of the nonzeros of Z so far, each once."""
         return least_bytes(self.a, self.b) + self.product.nonzeros * self.parameters.format.output // 8
 
     def chosen(self) -> tuple[str, ...]:
@@ -297,7 +304,7 @@ def _waits(statistics: ComponentStatistics, port: str) -> float:
 
 
 def _output_shape(shape: tuple[int, int], tile: tuple[int, int, int], side: int) -> tuple[int, int]:
-    """Return the microtiles of an output tile in M and N, at most those of the whole Z.
+    """Return the microtiles of an output tile in M and N: at most those of the whole Z, at least one.
 
     Args:
         shape: rows and columns of Z.

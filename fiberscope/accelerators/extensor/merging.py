@@ -17,9 +17,12 @@ def merge_elements(
     """Merge two lists of elements; return the keys, each once, and the values, added up for equal keys.
 
     Args:
-        old_keys, keys: keys of the two lists, increasing, 64 bits wide.
+        old_keys, keys: keys of the two lists, strictly increasing, 64 bits wide.
         old, values: values of ``old_keys`` and of ``keys``.
         value_type: type in which values are added.
+
+    Returns:
+        Two new arrays: the keys in increasing order, and their values.
     """
     count = len(old_keys) + len(keys) - _common(old_keys, keys)
     merged_keys, sums = np.empty(count, np.int64), np.empty(count)
@@ -49,8 +52,10 @@ def _merge(  # C: cdef
     sums: Values,  # C: sums=double[::1]
     value_type: ValueType,
 ) -> None:
+    """Merge into arrays of the exact length; at equal keys, add the new value to the old one."""
     i = j = 0
     for index in range(len(merged_keys)):
+        # At equal keys, ``is_old`` is true, so that only one of the two branches has to compare again.
         is_old = j == len(keys) or (i < len(old_keys) and old_keys[i] <= keys[j])
         if is_old and j < len(keys) and old_keys[i] == keys[j]:
             merged_keys[index], sums[index] = keys[j], value_type.add(old[i], values[j])
@@ -73,12 +78,13 @@ def count_in_blocks(  # C: cpdef
 
     Args:
         old_keys: keys, increasing.
-        blocks: numbers of the blocks, increasing; block b has the keys from b * ``size`` on.
+        blocks: numbers of the blocks, strictly increasing; block b has the keys from b * ``size`` on.
         size: keys of a block.
     """
     count = index = 0
     for block in range(len(blocks)):
         first = blocks[block] * size
+        # Skip the keys between two blocks, then count those in the block: each key is passed once.
         while index < len(old_keys) and old_keys[index] < first:
             index += 1
         while index < len(old_keys) and old_keys[index] < first + size:

@@ -13,6 +13,8 @@ NO_STEP_LIMIT = 1 << 62  # more steps than an intersection can take
 class PairCounter:  # C: final
     """A counter of the multiplications and intersection steps of dispatcher and cores for pairs of tiles.
 
+    The counts add up over all calls of ``count``.
+
     Args:
         a, b: the operands.
         microtile_side: side of a microtile, in coordinates.
@@ -76,6 +78,7 @@ class PairCounter:  # C: final
         """Intersect a fiber of A with the fibers ``fiber_b`` to ``end_b`` - 1 of B."""
         intersection = self.k0_intersection  # C: FiberIntersection
         start, end = self.a.fiber_elements[fiber], self.a.fiber_elements[fiber + 1]
+        # ``find_match`` ends at the next fiber of B that has a match, and counts the steps of those before.
         fiber_b = intersection.find_match(start, end, fiber_b, end_b)
         while fiber_b < end_b:
             self.multiplications += intersection.matches
@@ -90,6 +93,7 @@ class PairCounter:  # C: final
         start, end = self.a.fiber_elements[fiber], self.a.fiber_elements[fiber + 1]
         fiber_b = masks.next_met(fiber, fiber_b, end_b)
         while fiber_b < end_b:
+            # The masks have counted the steps of the fibers without a match; this fiber has one.
             intersection.find_match(start, end, fiber_b, fiber_b + 1)
             self.multiplications += intersection.matches
             fiber_b = masks.next_met(fiber, fiber_b + 1, end_b)

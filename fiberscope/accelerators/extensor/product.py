@@ -28,7 +28,7 @@ class StoredProduct:
     Attributes:
         nonzeros: number of elements.
         additions: additions to elements that memory held.
-        rows: keys and values of each row of an output tile, by its M1 and N2.
+        rows: keys and values of each row of an output tile, by its M1 and N2; empty after ``gather``.
     """
 
     def __init__(
@@ -38,6 +38,7 @@ class StoredProduct:
         self.shape = shape
         self.microtile = microtile
         self.columns = columns
+        # Keys are below columns * microtile**2 (``OutputRow``); short keys save memory.
         self.key_type = np.int32 if columns * microtile**2 < 2**31 else np.int64
         self.rows: dict[tuple[int, int], tuple[Integers, Values]] = {}
         self.nonzeros = 0
@@ -47,12 +48,12 @@ class StoredProduct:
     def merge(
         self, row: tuple[int, int], keys: Integers, values: Values, visited: Integers
     ) -> tuple[int, int]:
-        """Merge a row of an output tile into memory.
+        """Merge a row of an output tile into memory; not after ``gather``, which frees the rows.
 
         Args:
             row: M1 and N2 of the row, counted from 0.
             keys: keys of the row's elements, sorted.
-            values: values of these elements.
+            values: values of these elements. They may be kept without a copy: do not change them later.
             visited: indices of the visited microtiles of the row, sorted.
 
         Returns:
@@ -72,12 +73,16 @@ class StoredProduct:
         return count_in_blocks(old_keys, visited, self.microtile**2), new
 
     def gather(self) -> CsrArray:
-        """Return Z; its entries are the elements written, zeros included. The rows are freed on the way."""
+        """Return Z; its entries are the elements written, zeros included.
+
+        The first call frees the rows on the way. Later calls return the same matrix.
+        """
         if self.matrix is None:
             self.matrix = self._gather()
         return self.matrix
 
     def _gather(self) -> CsrArray:
+        """Build the CSR matrix, one row M1 of microtiles at a time, which limits the memory of the sort."""
         columns = np.empty(self.nonzeros, np.int32 if self.shape[1] < 2**31 else np.int64)
         values = np.empty(self.nonzeros)
         lengths = np.zeros(self.shape[0], np.int64)
@@ -105,6 +110,7 @@ class StoredProduct:
         points = []
         for m1, n2 in numbers:
             keys, values = self.rows.pop((m1, n2))
+            # A key is (index of the microtile * side + row in it) * side + column in it, see ``OutputRow``.
             column, offset = np.divmod(keys, side**2)
             rows = (offset // side).astype(np.uint16)
             points.append((rows, (n2 * self.columns + column) * side + offset % side, values))

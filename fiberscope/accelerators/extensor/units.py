@@ -30,7 +30,7 @@ class ScanningBuffer(MicrotileBuffer):
     passed on.
 
     Args:
-        name, a, b, port_bytes, size: arguments of ``MicrotileBuffer``.
+        name, a, b, port_bytes, size: arguments of ``MicrotileBuffer``; ``size`` is its ``buffer_bytes``.
         masks_of_a, masks_of_b: masks of all fibers, word by word, from ``fiber_masks``.
     """
 
@@ -65,6 +65,7 @@ class ScanningBuffer(MicrotileBuffer):
         """Do what ``MicrotileBuffer`` does, and send a pair of masks."""
         wake = MicrotileBuffer.tick(self, now)
         if self._scan():
+            # The buffer itself may have nothing to do in the next cycle, while masks are left to send.
             self.wake_at(now + 1)
         return wake
 
@@ -76,6 +77,7 @@ class ScanningBuffer(MicrotileBuffer):
         """Send the masks of the next two fibers if there are free slots; return whether it did."""
         if self.fiber_a == self.end_a and not self._begin_fibers():
             return False
+        # The words of a mask are pushed and popped together, so that the first channel stands for all.
         if not (self.masks_a[0].can_push() and self.masks_b[0].can_push()):
             return False
         _send(self.masks_a, self.masks_of_a, self.fiber_a)
@@ -108,7 +110,7 @@ class SummingCore(IntersectingCore):
     product.
 
     Args:
-        arguments, options: positional and keyword arguments of ``IntersectingCore``.
+        arguments, options: positional and keyword arguments of ``IntersectingCore``, without ``scanners``.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (*IntersectingCore.PORTS, Input("results", STEP))
@@ -138,7 +140,7 @@ class SummingCore(IntersectingCore):
         self._open()
         self.first_b = self.fiber_b
         self.steps = 0
-        self.busy_until = MAX_TIME
+        self.busy_until = MAX_TIME  # unknown until the last step arrives, see ``_end_fibers``
         self._begin_fibers()
         return now + 1
 
@@ -172,6 +174,7 @@ class SummingCore(IntersectingCore):
         Raises:
             SimulationError: if the fiber has no such element.
         """
+        # The matches of two fibers arrive in ascending order, so that the head never moves back.
         while head < operand.fiber_elements[fiber + 1]:
             if operand.element_k[head] % self.microtile == coordinate:
                 return head

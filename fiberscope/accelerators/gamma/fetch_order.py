@@ -43,7 +43,7 @@ class FetchOrder:  # C: final
 
 
 def order_lines_of_a(a: CompressedRows, table: TaskTable, sizes: Sizes) -> FetchOrder:
-    """Return the order of the lines of A, with the lines that each task needs.
+    """Return the order of the lines of A, with the lines that each task needs; only before the run.
 
     Args:
         a: operand A.
@@ -52,6 +52,7 @@ def order_lines_of_a(a: CompressedRows, table: TaskTable, sizes: Sizes) -> Fetch
     """
     pointers = np.asarray(a.pointers)
     line_bytes = sizes.line_bytes
+    # A full operand has no row pointers: ``pointer_bytes`` is 0, and so is the number of pointer lines.
     pointer_lines = -(-(a.rows + 1) * sizes.pointer_bytes // line_bytes)
     data_lines = -(-int(pointers[a.rows]) * sizes.element_bytes // line_bytes)
     # The first row pointer of each pointer line, the row that this pointer ends, and the line of nonzeros
@@ -72,6 +73,7 @@ def order_lines_of_a(a: CompressedRows, table: TaskTable, sizes: Sizes) -> Fetch
     last_nonzeros = np.maximum(table.last_nonzeros, -1)  # -1: the task needs no nonzero of A
     last_bytes = (last_nonzeros + 1) * sizes.element_bytes - 1
     needed_lines = np.where(last_nonzeros >= 0, data_positions[last_bytes // line_bytes] + 1, 0)
+    # The nonzeros of a task precede its partial fibers, whose inputs are negative.
     first_nonzeros = (
         np.asarray(table.inputs)[np.asarray(table.first_inputs)[:-1]] if table.count else last_nonzeros
     )
@@ -92,6 +94,7 @@ def count_rows_to_finish(table: TaskTable, rows_per_line: int) -> memoryview[int
         rows_per_line: row pointers that a line holds.
     """
     lines = -(-(len(table.row_lengths) + 1) // rows_per_line)
+    # Each row with tasks has one task without a parent, whose end finishes the row.
     roots = np.asarray(table.parents) == NO_PARENT
     finished_by = np.asarray(table.rows)[roots] // rows_per_line
     return integers_of(np.bincount(finished_by, minlength=lines))

@@ -17,7 +17,7 @@ from fiberscope.sim import inline
 
 __all__ = ["FunctionalRun"]
 
-NO_LINE = -1
+NO_LINE = -1  # in place of the number of a line
 PREFETCH_DISTANCE = 8  # distance, in nonzeros of A, at which the host prefetches row pointers of B
 
 
@@ -30,6 +30,9 @@ class FunctionalRun:  # C: final
     lengths. It reads the next part when the elements in the buffers are merged. A partial fiber is written
     when its task ends. This approximate time decides only in which order tasks use the cache, and which tasks
     are in flight together.
+
+    Call ``run_rows`` for all rows, then ``finish``. The run changes the table of tasks: it counts ``missing``
+    down, and sets the starts and lengths of the outputs.
 
     The number of a task is r for row r of A, and ``a.rows + t`` for task t of the trees.
 
@@ -91,7 +94,7 @@ class FunctionalRun:  # C: final
         self.partial_reads = 0
         self.lines = np.zeros(work.a.rows, np.int64)  # C: public long[::1]; lines moved by row
         self.now = self.turn = 0
-        depth = max(most_tasks, most_partial_tasks)
+        depth = max(most_tasks, most_partial_tasks)  # a slot for each task that a limit admits
         self.depth = depth
         # State of each processing element
         self.loads = array("q", bytes(8 * elements))  # number of uncompleted tasks
@@ -101,7 +104,7 @@ class FunctionalRun:  # C: final
         self.free = array("q", bytes(8 * elements))  # cycle in which all dispatched tasks are complete
         self.queue = array("q", bytes(8 * elements * depth))  # tasks in the slots of each element's queue
         self.ends = array("q", bytes(8 * elements * depth))  # cycles in which these tasks end
-        self.ready = array("q", bytes(8 * max(1, self.table.count)))  # queue of merge tasks that can run
+        self.ready = array("q", bytes(8 * max(1, self.table.count)))  # queue of merge tasks; each enters once
         self.first_ready = self.end_ready = 0
 
     def run_rows(self, first: int, end: int) -> None:
@@ -112,12 +115,13 @@ class FunctionalRun:  # C: final
                     self._issue(row)
                 continue
             for task in range(self.trees.first_tasks[row], self.trees.first_tasks[row + 1]):
+                # A merge task becomes ready when its last partial fiber is complete, see ``_end``.
                 if not self.trees.is_merge_task[task]:
                     self._wait_for_space(task)
                     self._issue(self.a.rows + task)
 
     def finish(self) -> None:
-        """Complete all tasks."""
+        """Run the merge tasks that are left, and complete all tasks."""
         while self._dispatch_ready() or self._advance():
             pass
 
@@ -131,6 +135,7 @@ class FunctionalRun:  # C: final
         """Dispatch merge tasks and complete tasks until the cache has space for the output of a leaf task."""
         while not self.occupancy.admits(task):
             if not self._dispatch_ready() and not self._advance():
+                # Nothing is in flight that could free space: the task starts all the same.
                 return
 
     def _dispatch_ready(self) -> bool:
@@ -155,6 +160,7 @@ class FunctionalRun:  # C: final
             )
         merged = self._merge_elements(task)
         slot = element * self.depth + (self.oldest[element] + self.loads[element]) % self.depth
+        # One dispatch a cycle. A task begins after the earlier tasks of its element.
         self.now += 1
         self.free[element] = max(self.free[element], self.now) + merged + 1
         self.queue[slot] = task
@@ -197,6 +203,7 @@ class FunctionalRun:  # C: final
                 best = element
         if best < 0:
             return False
+        # Dispatches may have moved the time past the event.
         self.now = max(self.now, self.events[best])
         slot = best * self.depth + self.oldest[best]
         if self.events[best] < self.ends[slot]:
@@ -215,6 +222,7 @@ class FunctionalRun:  # C: final
         """Begin the oldest task of a processing element."""
         slot = element * self.depth + self.oldest[element]
         self.parts[element] = 0
+        # The cycle in which the task begins to merge, from its end as ``_dispatch`` computes it
         self.events[element] = self.ends[slot] - self._merge_elements(self.queue[slot]) - 1
         self._read_part(element)
 
@@ -222,6 +230,7 @@ class FunctionalRun:  # C: final
         """Read the next part of the inputs of an element's oldest task, as much as its buffers hold."""
         slot = element * self.depth + self.oldest[element]
         task = self.queue[slot]
+        # A task without elements has one part too, after which the task ends.
         parts = max(1, (self._merge_elements(task) + self.buffered - 1) // self.buffered)
         part = self.parts[element]
         self.parts[element] += 1
@@ -243,6 +252,7 @@ class FunctionalRun:  # C: final
         return task if task < self.a.rows else self.trees.row_of_task[task - self.a.rows]
 
     def _read_row(self, row: int, part: int, parts: int) -> None:  # C: noexcept
+        """Read the lines of part number ``part`` of a row of B that is divided into ``parts`` parts."""
         start = self.b.pointers[row]
         end = self.b.pointers[row + 1]
         if end > start:
@@ -253,6 +263,7 @@ class FunctionalRun:  # C: final
                 self.cache.read(line)
 
     def _consume(self, task: int, part: int, parts: int) -> None:
+        """Read a part of a task's partial fiber for the last time, and count its misses."""
         base = self._first_line(task)
         count = self._lines_of(self.work.task_outputs[task])
         misses_before = self.cache.consume_misses
@@ -273,6 +284,7 @@ class FunctionalRun:  # C: final
         lines_before = self.cache.traffic_lines()
         parent = self.table.parents[task]
         self.table.output_lengths[task] = self.work.task_outputs[task]
+        # A root task writes a row of Z, which does not go through this cache.
         if parent != NO_PARENT:
             start = self._first_line(task)
             for line in range(start, start + self._lines_of(self.work.task_outputs[task])):
@@ -329,6 +341,7 @@ class FunctionalRun:  # C: final
         base = B_POINTERS_BASE // self.line_bytes
         first = row * self.pointer_bytes // self.line_bytes
         last = ((row + 2) * self.pointer_bytes - 1) // self.line_bytes
+        # The rows of a task ascend: if the end pointer is in the line read last, so is the start pointer.
         if line == last:
             return line
         if line != first:
@@ -340,6 +353,7 @@ class FunctionalRun:  # C: final
         return last
 
     def _fetch_row(self, row: int) -> None:  # C: noexcept
+        """Prefetch the lines of a row of B, if the machine prefetches."""
         start = self.b.pointers[row]
         end = self.b.pointers[row + 1]
         if self.fetching and end > start:
@@ -350,6 +364,7 @@ class FunctionalRun:  # C: final
                 self.cache.prefetch(line)
 
     def _fetch_fiber(self, task: int) -> None:
+        """Prefetch the lines of a task's partial fiber, if the machine prefetches, and count the misses."""
         if self.fetching:
             base = self._first_line(task)
             misses_before = self.cache.fetch_misses

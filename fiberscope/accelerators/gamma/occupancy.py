@@ -22,6 +22,10 @@ class PartialOccupancy:  # C: final
     its leaves dispatched, leaf tasks start even if their output does not fit. Otherwise they would wait for
     lines that only merge tasks of the same tree can free: a deadlock.
 
+    The table must be in its state before the run when this object is made. Call ``reserve`` for each task
+    that writes a partial fiber, when it is dispatched and its partial inputs are complete. Call ``complete``
+    for each completed task of a tree, when ``output_lengths`` has the length of its output.
+
     Args:
         table: the tasks.
         a, b: the operands.
@@ -57,10 +61,10 @@ class PartialOccupancy:  # C: final
         self.completable_trees = 0  # trees with all leaves dispatched whose root task is not complete
 
     def admits(self, task: int) -> bool:
-        """Return whether a task that merges no partial fibers may start; merge tasks always may.
+        """Return whether a task that merges no partial fibers may start; do not ask for merge tasks.
 
-        The task may start if it writes no partial fiber, if its output fits the cache, or if waiting would be
-        a deadlock.
+        Merge tasks may always start. Another task may start if it writes no partial fiber, if its output fits
+        the cache, or if waiting would be a deadlock.
         """
         if self.table.parents[task] == NO_PARENT or self.completable_trees == 0:
             return True
@@ -76,6 +80,7 @@ class PartialOccupancy:  # C: final
             self.undispatched_leaves[row] -= 1
             if self.undispatched_leaves[row] == 0:
                 self.completable_trees += 1
+        # So far, the bound counts only rows of B. From now on, the lengths of the partial inputs are known.
         self.bounds[task] = min(self.bounds[task] + self._count_partial_elements(task), self.columns)
         self.lines += self._lines(self.bounds[task])
         self.most_lines = max(self.most_lines, self.lines)
@@ -86,13 +91,14 @@ class PartialOccupancy:  # C: final
         if table.parents[task] != NO_PARENT:
             self.lines += self._lines(table.output_lengths[task]) - self._lines(self.bounds[task])
         elif self._is_merge_task(task):
+            # The root of a tree is complete; its output is a row of Z, which takes no lines.
             self.completable_trees -= 1
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
             if table.inputs[i] < 0:
                 self.lines -= self._lines(table.output_lengths[-1 - table.inputs[i]])
 
     def largest_length(self, task: int) -> int:
-        """Return the largest number of elements that the output of a dispatched task can have."""
+        """Return the largest length of the output of a dispatched task that writes a partial fiber."""
         return self.bounds[task]
 
     def _is_merge_task(self, task: int) -> bool:  # C: noexcept
@@ -116,11 +122,12 @@ def _bounds(table: TaskTable, a: CompressedRows, b: CompressedRows, columns: int
     inputs = np.asarray(table.inputs)
     rows = np.asarray(a.coordinates)[np.maximum(inputs, 0)] if len(inputs) else inputs
     lengths = np.where(inputs >= 0, np.diff(np.asarray(b.pointers))[rows], 0)
+    # ``reduceat`` is right only because each task has an input.
     sums = np.add.reduceat(lengths, np.asarray(table.first_inputs)[:-1]) if table.count else lengths
     return integers_of(np.minimum(sums, columns))
 
 
 def _leaves(table: TaskTable) -> memoryview[int]:
-    """Return, for each row of the product, the number of leaf tasks of its tree."""
+    """Return, for each row of the product, the number of leaf tasks of its tree; only before the run."""
     leaves = (np.asarray(table.missing) == 0) & (np.asarray(table.parents) != NO_PARENT)
     return integers_of(np.bincount(np.asarray(table.rows)[leaves], minlength=len(table.row_lengths)))

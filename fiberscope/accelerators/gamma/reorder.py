@@ -30,6 +30,8 @@ def window_rows(a: CompressedRows, b: CompressedRows, cache_bytes: int, element_
         element_bytes: bytes of an element of B.
     """
     selected = int(np.diff(np.asarray(b.pointers))[np.asarray(a.coordinates)].sum())  # elements of all fibers
+    # The number of fibers that fit is cache_bytes / (selected / nonzeros * element_bytes). It is divided by
+    # nonzeros / a.rows, so that the nonzeros cancel out.
     return max(1, cache_bytes * a.rows // (selected * element_bytes)) if selected else 1
 
 
@@ -49,6 +51,7 @@ def affinity_order(a: CompressedRows, columns: int, window: int) -> Integers:
     entries = np.asarray(a.coordinates)
     by_column = rows_of_entries[np.argsort(entries, kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(entries, minlength=columns))])
+    # The walk needs no values.
     walk = AffinityWalk(a, CompressedRows(starts, by_column, np.zeros(0)), window)
     walk.run()
     return np.asarray(walk.order)
@@ -73,6 +76,7 @@ class AffinityWalk:
         self.order = array("q", [NOBODY]) * a.rows
         self.affinity = array("q", bytes(8 * a.rows))
         self.is_ordered = array("q", bytes(8 * a.rows))
+        # All rows begin in the list of affinity 0, in ascending order.
         self.following = array("q", [*range(1, a.rows), NOBODY]) if a.rows else array("q")
         self.preceding = array("q", range(-1, a.rows - 1))
         self.heads = array("q", [NOBODY]) * (_highest(a, transposed) + 1)
@@ -82,6 +86,7 @@ class AffinityWalk:
     def run(self) -> None:
         """Choose all rows."""
         for place in range(self.a.rows):
+            # Before the window would hold more than W rows, its oldest row leaves.
             if place > self.window:
                 self._shift(self.order[place - self.window - 1], -1)
             row = self._choose()
@@ -89,6 +94,7 @@ class AffinityWalk:
             self._shift(row, 1)
 
     def _choose(self) -> int:
+        """Take the first row of the highest affinity; ``best`` falls only here, and rises in ``_put_in``."""
         while self.heads[self.best] == NOBODY:
             self.best -= 1
         row = self.heads[self.best]
@@ -136,5 +142,6 @@ class AffinityWalk:
 def _highest(a: CompressedRows, transposed: CompressedRows) -> int:
     """Return an upper bound of any row's affinity: the largest sum of the lengths of a row's columns."""
     lengths = np.diff(np.asarray(transposed.pointers))
+    # Differences of prefix sums, since ``reduceat`` would be wrong for empty rows
     sums = np.concatenate([[0], np.cumsum(lengths[np.asarray(a.coordinates)])])
     return int(np.diff(sums[np.asarray(a.pointers)]).max(initial=0))

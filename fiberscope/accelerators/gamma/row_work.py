@@ -32,7 +32,8 @@ class TreeRows:  # C: final
 
     Attributes:
         is_tree_row: for each row of A, whether its product takes a tree.
-        nonzeros: the nonzeros of these rows, as a matrix in which all other rows are empty.
+        nonzeros: the nonzeros of these rows, as a matrix in which all other rows are empty. The inputs of
+            ``table`` are numbers of these nonzeros, not of those of A.
         table: the tasks of these rows.
         row_of_task: for each task, its row of A.
         first_tasks: for each row of A, the first task of the row; one entry more than there are rows.
@@ -63,6 +64,8 @@ class RowWork:  # C: final
     As in the mergers, an element of a partial fiber counts again each time it is merged. The output elements
     of a tree are those of its root task. A row that is split into subrows has its merge tasks and its output
     elements counted at its last subrow.
+
+    Call ``count_short_rows`` for all rows, and ``count_trees`` once; until then, the counts are 0.
 
     Args:
         a, b: the operands.
@@ -131,12 +134,14 @@ class RowWork:  # C: final
         bits = self._has_column[coordinate >> 3]  # C: long
         if not bits >> (coordinate & 7) & 1:
             self._has_column[coordinate >> 3] = bits | 1 << (coordinate & 7)
+            # Unsorted, since only the number and the set of columns matter
             self._buffer[self._length] = coordinate
             self._length += 1
 
     def _clear(self) -> None:  # C: noexcept
         """Reset the bitmap and the coordinates of the current output fiber."""
         for i in range(self._length):
+            # All bits of this byte belong to the current fiber.
             self._has_column[self._buffer[i] >> 3] = 0
         self._length = 0
 
@@ -146,6 +151,7 @@ class RowWork:  # C: final
             self._count_task(task)
 
     def _count_task(self, task: int) -> None:
+        """Count a task of a tree; the tasks that it merges precede it, and are counted already."""
         table = self.trees.table
         merged = 0
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):

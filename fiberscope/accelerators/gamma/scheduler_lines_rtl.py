@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
     from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion
 
+# A row pointer of Z has 32 bits, of which three number one of at most eight processing elements.
 END_BITS = 29  # low bits of a row pointer of Z; the bits above number the element that wrote the row
 
 
@@ -51,10 +52,11 @@ class LinesOfA:
             is_requested: 1 if the request is sent in this cycle.
         """
         number = address[self._offset_bits : self._offset_bits + self._line_bits]
+        # The lowest bit of the tensor's number distinguishes A (0) from its row pointers (1), see ``layout``.
         self._requested.write(slot, pyrtl.concat(address[TENSOR_SHIFT], number), is_requested)
 
     def nonzero(self, number: Signal) -> tuple[Signal, Signal]:
-        """Return the column and the value of nonzero ``number`` of A."""
+        """Return the column and the value of nonzero ``number`` of A, whose line must have arrived."""
         low_bits = self._elements.bits
         lanes = self._elements.lanes(self._lines[number[low_bits : low_bits + self._line_bits]])
         is_lane = list(decoded(number[:low_bits], len(lanes)))

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
 
 ROWS_BITS = 13  # width of the number of row pointers in a line
-LOAD_BITS = 5  # width of the number of uncompleted tasks of a processing element
+LOAD_BITS = 5  # width of the number of uncompleted tasks of a processing element, which is at most 16
 CLOSED_LOAD = (1 << LOAD_BITS) - 1  # load of an element that cannot take a task; larger than any real load
 
 # Status outputs
@@ -87,6 +87,7 @@ class _Completions:
             for i in range(parameters.elements)
         ]
         self.flags = [fiber.flag for fiber in self.by_element]
+        # The end of a task that writes a partial fiber counts for its parent, any other end for a line of Z.
         parents = [(fiber.flag & fiber.word["is_partial"], fiber.word["parent"]) for fiber in self.by_element]
         lines = [(fiber.flag & ~fiber.word["is_partial"], fiber.word["line"]) for fiber in self.by_element]
         missing = Countdowns(
@@ -97,6 +98,7 @@ class _Completions:
         self.ready_merges = [
             (flag, task, tables.needs(task)["needed_lines"]) for flag, task in _count_down(missing, parents)
         ]
+        # Lines without rows that have tasks are loaded into the queue before the run.
         written = [(enable, word[: index_bits(parameters.lines)]), *_count_down(unfinished, lines)]
         self.rows = (
             RowsOfZ(parameters, self.by_element, loads.write_port(ENDS)) if parameters.line_bits else None
@@ -182,8 +184,10 @@ class _Scheduler:
             & (window.sent != tables.line_count)
             & (lines_in_use < self.parameters.stream_lines),
         )
+        # A line of A has priority over row pointers of Z.
         sends_request = alias("sends", requests_line | (tables.has_begun & pointer_lines.has_word))
         operation = pyrtl.select(requests_line, PORT.operation(READ), PORT.operation(WRITE))
+        # A write has no reply, and so no slot.
         tag = PORT.tag(self.parameters.port, pyrtl.select(requests_line, window.next_slot, 0))
         line_address = tables.addresses[window.sent]
         address = pyrtl.select(requests_line, line_address, self._address_of_pointers(pointer_lines.word))
@@ -247,6 +251,7 @@ class _Scheduler:
         loads = [(register - completes)[:LOAD_BITS] for register, completes in flags]
         can_take = [sink.ready & (load < limit) for sink, load in zip(self._sinks, loads, strict=True)]
         pairs = list(zip(can_take, loads, strict=True))
+        # An element that cannot take the task has a larger load than any that can.
         open_loads = [pyrtl.select(is_open, load, CLOSED_LOAD) for is_open, load in pairs]
         fewest = reduce(lambda load, other: pyrtl.select(load < other, load, other), open_loads)
         has_fewest = [is_open & (load == fewest) for is_open, load in zip(can_take, open_loads, strict=True)]

@@ -37,7 +37,7 @@ class ForwardingMemory:
     Args:
         name: name of the memory.
         entries, bits: number of words, and width of a word in bits.
-        writes: writes in a cycle, each to another word.
+        writes: writes of a cycle; the addresses of enabled writes must differ.
     """
 
     def __init__(self, name: str, entries: int, bits: int, writes: Sequence[Write]) -> None:
@@ -74,7 +74,8 @@ class Countdowns:
         """Count down, and return for each request whether it brings its counter to 0; call this once.
 
         Args:
-            requests: enable and address of each request.
+            requests: enable and address of each request. A counter must be at least the number of its
+                requests; it would wrap around without notice.
         """
         addresses = [address[: self._words.addrwidth] for _enable, address in requests]
         reaches_zero = []
@@ -107,7 +108,7 @@ class Queue:
 
     Attributes:
         has_word: 1 if a word waits, including the pushes of this cycle.
-        word: the oldest word.
+        word: the oldest word; 0 if no word waits.
     """
 
     def __init__(self, name: str, entries: int, pushes: Sequence[tuple[Signal, Signal]]) -> None:
@@ -119,6 +120,7 @@ class Queue:
         tail: Signal = pyrtl.Register(entries.bit_length(), f"tail_{name}")
         self._head: Signal = pyrtl.Register(len(tail), f"head_{name}")
         tail.next <<= (tail + counts[-1])[: len(tail)]
+        # The offset of a push is the number of pushes before it, hence the 0; the last count is no offset.
         for flag, word, offset in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
             address = (tail + offset)[: memory.addrwidth]
             memory[address] <<= pyrtl.MemBlock.EnabledWrite(word, flag)
@@ -128,7 +130,7 @@ class Queue:
         self.word = pyrtl.select(empty, chosen(lowest(flags), words), oldest)
 
     def pop(self, taken: Signal) -> None:
-        """Remove the oldest word if ``taken`` is 1; call this once."""
+        """Remove the oldest word if ``taken`` is 1, which needs ``has_word``; call this once."""
         self._head.next <<= (self._head + taken)[: len(self._head)]
 
 
@@ -136,7 +138,7 @@ class WaitingTasks:
     """Tasks that wait for their lines; the oldest task whose lines have arrived leaves first.
 
     Args:
-        entries: capacity in tasks.
+        entries: capacity in tasks; a task beyond it would be lost without notice.
         pushes: enable, task, and number of lines of A that must have arrived since the start of the run, of
             each push of a cycle.
         arrived: number of lines of A that have arrived since the start of the run.
@@ -174,6 +176,7 @@ class WaitingTasks:
     def pop(self, taken: Signal) -> None:
         """Remove ``word`` if ``taken`` is 1, and move the tasks behind it up; call this once."""
         stays = all_up_to([~first for first in self._first])  # 1 for each entry before the removed one
+        # Nothing stands behind the last entry, so that its register may get any word.
         next_entries = [*self._entries[1:], self._entries[-1]]
         rows = zip(self._registers, stays, self._entries, next_entries, strict=True)
         for register, stays_here, entry, next_entry in rows:
@@ -185,7 +188,7 @@ class Window:
     """Requests in flight as RTL, the twin of ``fiberscope.hw.memory.window.ReorderWindow``.
 
     Args:
-        size: largest number of requests in flight.
+        size: largest number of requests in the window, which the caller must not exceed.
         count_bits: width of the numbers of requests in bits.
         replied, reply_slot: 1 if a reply arrives, and the slot of its request.
 
@@ -205,6 +208,7 @@ class Window:
         # Bit i is 1 if the request i after the oldest one has a reply. Bit 0 stays 0: the reply of the oldest
         # request is not stored, but shifts out the requests up to the next one without a reply.
         has_reply: Signal = pyrtl.Register(size, "here")
+        # Number of requests between the oldest one and the one with a reply
         index = self._around(reply_slot[: len(oldest)] + size - oldest)
         has_reply_now = alias("came", has_reply | unless(~replied, decoded(index, size)))
         is_oldest = alias("fills", replied & (reply_slot[: len(oldest)] == oldest))
@@ -219,7 +223,7 @@ class Window:
         self.arrived_before.next <<= self.arrived
 
     def send(self, sends: Signal) -> None:
-        """Count a request if ``sends`` is 1; call this once."""
+        """Count a request if ``sends`` is 1, which needs a free slot; call this once."""
         self.sent.next <<= (self.sent + sends)[: len(self.sent)]
         self.next_slot.next <<= self._around(self.next_slot + sends)
 

@@ -20,7 +20,7 @@ class EdramDivision:
     Args:
         slices: number of slices, which are ranges of destination vertices.
         vertices_per_entry: number of vertices that share an entry of the edge-id table.
-        needed_bytes: bytes of eDRAM that the graph needs.
+        needed_bytes: bytes of eDRAM for the temporary properties of the largest slice, and for the table.
     """
 
     slices: int
@@ -29,11 +29,12 @@ class EdramDivision:
 
     @classmethod
     def find(cls, parameters: GraphicionadoConfiguration, vertices: int) -> EdramDivision:
-        """Return the smallest division into slices and shared table entries with which the graph fits.
+        """Return the first division into slices and shared table entries with which the graph fits.
 
-        A number that is configured as 0 starts at 1; the smaller number is doubled until the graph fits.
-        There are at most as many slices as blocks of vertices, and at least one. Entries are shared only if
-        they are configured so, or if the table has starts and edges hold their source.
+        A number that is configured as 0 starts at 1; the smaller of such numbers is doubled until the graph
+        fits. Any other number is kept, but there are at most as many slices as blocks of vertices, and at
+        least one. Entries are shared only if they are configured so, or if the table has starts and edges
+        hold their source.
 
         Args:
             parameters: configuration of the machine.
@@ -65,6 +66,7 @@ class EdramDivision:
     def _build(
         cls, parameters: GraphicionadoConfiguration, vertices: int, slices: int, per_entry: int
     ) -> EdramDivision:
+        """Return a division, with the number of slices limited by the blocks, and the bytes that it needs."""
         block = parameters.block.vertices
         blocks = -(-vertices // block)
         slices = min(slices, max(1, blocks))
@@ -90,5 +92,6 @@ class EdramDivision:
         """
         block = parameters.block.vertices
         blocks = -(-vertices // block)
+        # The longest slice has ceil(blocks / slices) blocks, as ``_build`` assumes.
         first_vertices = np.arange(self.slices) * blocks // self.slices * block
         return np.append(first_vertices, max(vertices, 1))

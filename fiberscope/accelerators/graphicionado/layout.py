@@ -46,6 +46,7 @@ class ArrayAllocator:
                 array still gets a page, so that the prefetch does not read another array.
         """
         address = (tensor << TENSOR_SHIFT) + self._end
+        # Every array that is not empty takes whole pages, so that no two arrays share a line.
         self._end += -(-(size or min(prefetch_bytes, 1)) // PAGE_BYTES) * PAGE_BYTES
         self.layouts.append(Layout(address, size, role, ahead=prefetch_bytes))
         return address
@@ -72,10 +73,10 @@ class StreamPartition:
 def partition_stream(
     graph: CsrArray, task: GraphTask, stream: int, streams: int, bounds: Integers
 ) -> StreamPartition:
-    """Return the edges from a stream's vertices.
+    """Return the edges from a stream's vertices, sorted by slice.
 
     Args:
-        graph: adjacency matrix, with a row for each source.
+        graph: adjacency matrix, with a row for each source; the coordinates of a row ascend.
         task: the graph program and its inputs.
         stream: number of the stream.
         streams: number of streams.
@@ -90,6 +91,7 @@ def partition_stream(
     weights = weights_of(graph, task, sources, edge_indices) if task.program.uses_weights else np.zeros(0)
     destinations = graph.indices[edge_indices].astype(np.int32)
     del edge_indices
+    # With one slice, the order of the CSR matrix is already the order of the stream.
     if len(bounds) == 2:
         return StreamPartition((np.concatenate([[0], ends]),), destinations, weights, degrees)
     return _sort_by_slice(StreamPartition((), destinations, weights, degrees), sources // streams, bounds)
@@ -98,6 +100,7 @@ def partition_stream(
 def _sort_by_slice(unsorted: StreamPartition, sources: Integers, bounds: Integers) -> StreamPartition:
     """Return the edges sorted by slice; ``sources`` has the number of each edge's source in the stream."""
     slices = np.searchsorted(bounds, unsorted.destinations, "right") - 1
+    # A stable sort keeps the order by source and destination within a slice.
     order = np.argsort(slices, kind="stable")
     pointers, slice_start = [], 0
     for number in range(len(bounds) - 1):

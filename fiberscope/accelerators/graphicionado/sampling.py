@@ -50,6 +50,8 @@ def estimate_iterations(lengths: FloatArray, count: int) -> Estimated:
     """
     later_lengths, remaining = lengths[1:], count - len(lengths)
     degrees = len(later_lengths) - 1
+    # The squares of the deviations add up to the variance of the estimate: those of the lengths alone add up
+    # to ``degrees`` times the variance of a length.
     deviations = (later_lengths - later_lengths.mean()) * (
         (remaining**2 / len(later_lengths) + remaining) / degrees
     ) ** 0.5
@@ -116,6 +118,9 @@ class GraphicionadoSampler:
     def sampled(self) -> Sampled:
         """Simulate iterations until the interval is as narrow as requested, and return the estimate.
 
+        Call this method only if ``full_run_reason`` is empty. The interval may stay wider: at most half of
+        the iterations are simulated, or the number in the request.
+
         Raises:
             KeyboardInterrupt: if the user interrupts the simulation.
         """
@@ -123,16 +128,23 @@ class GraphicionadoSampler:
         outcome = synchronous.run(self.graph, self.task)
         self.changed = np.array([iteration.changed for iteration in outcome.iterations])
         machine = Graphicionado(self.parameters, self.graph, self.task)
+        # The control asks after each iteration, and ends the run if the answer is true.
         machine.control.is_enough = self._is_enough
         end = run_to_end(machine, lambda _cycle: self.tell("simulating", *machine.progress()))
         records = machine.iterations()
+        # From the last cycle of the last iteration to the end of the run
         drained = end.cycles - records[-1].ended - 1
         return self._sampled(machine, records, end.cycles, drained)
 
     def _is_enough(self, records: Sequence[Iteration]) -> bool:
-        """Return whether the interval is narrow enough, or half of the iterations are simulated."""
+        """Return whether to end the run after the iterations in ``records``.
+
+        This is after the requested number of iterations. Without a requested number, it is when the interval
+        is narrow enough, after at least ``LEAST_ITERATIONS`` and at most half of all iterations.
+        """
         count = len(records)
         if self.request.windows or count < LEAST_ITERATIONS:
+            # Without a requested number, ``windows`` is None, and the answer is no.
             return count == self.request.windows
         estimate = self._estimate(records)
         is_narrow = estimate.half_width <= self.request.half_width * estimate.cycles
@@ -161,6 +173,7 @@ class GraphicionadoSampler:
     def _sampled(
         self, machine: Graphicionado, records: Sequence[Iteration], simulated: int, drained: int
     ) -> Sampled:
+        """Return the result of a run that has simulated the iterations in ``records``."""
         estimate, count = self._estimate(records), len(records)
         operations = self._operations(machine, count)
         traffic = {name: self._scale_traffic(measured, count) for name, measured in machine.traffic().items()}

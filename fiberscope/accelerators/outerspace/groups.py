@@ -72,10 +72,13 @@ def _element_pieces(pointers: Numbers, order: Numbers, elements: int) -> tuple[N
     """Divide the sequence of all elements into pieces of a tile's size; a piece has a segment per column."""
     lengths = np.diff(pointers)[order]
     offsets = np.concatenate([[0], np.cumsum(lengths)])  # first element of each column in the sequence
+    # Cut at the first element of each column that is not empty, and at every multiple of a tile's size.
     cuts = np.union1d(offsets[:-1][lengths > 0], np.arange(0, offsets[-1], elements))
+    # Of several columns with the same offset, only the last has elements: ``right`` - 1 finds this column.
     positions = np.searchsorted(offsets, cuts, side="right") - 1  # of the columns, in ``order``
     columns = order[positions]
     starts = pointers[columns] + cuts - offsets[positions]
+    # The group of a piece is the multiple of a tile's size in which it begins.
     return columns, starts, starts + np.diff(np.append(cuts, offsets[-1])), cuts // elements
 
 
@@ -84,9 +87,11 @@ def _count_required(columns: Numbers, tiles: int) -> Numbers:
 
     These are the groups of earlier columns, and the earlier groups of the same column that fill the chip.
     """
+    # Each group has one segment here, so that ``columns`` has an entry for each group.
     changes = np.flatnonzero(np.diff(columns, prepend=-1))
     lengths = np.diff(np.append(changes, len(columns)))
     positions = _count_up(lengths)  # of the groups within their columns
+    # The chip is full with one group for each tile.
     return np.repeat(changes, lengths) + positions // tiles * tiles
 
 

@@ -13,7 +13,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port
 from fiberscope.sim.errors import SimulationError
 
-NO_ADDRESS = 0  # address of a node that has no memory yet
+NO_ADDRESS = 0  # address of a node that has no memory yet; T does not begin at 0
 
 
 class UnitLinker(Linker):
@@ -49,7 +49,7 @@ class UnitLinker(Linker):
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
         self.unlinked_nodes: deque[int] = deque()  # in the order in which they were taken
-        self.nodes_by_address: dict[int, int] = {}
+        self.nodes_by_address: dict[int, int] = {}  # the node writer names nodes by their addresses
 
     def tick(self, now: int) -> int:
         """Take the replies of the units, do the work of a ``Linker``, and send the next node to be linked."""
@@ -60,6 +60,7 @@ class UnitLinker(Linker):
 
     def _allocate_spill(self, node: int, size: int) -> None:
         """Request memory in the spill area; the address arrives later, see ``_take_replies``."""
+        # The channel has a slot for each node in flight (``add_links``), and needs no check.
         self.space_requests.push(0, size, node)
 
     def _link(self, node: int, row: int) -> None:

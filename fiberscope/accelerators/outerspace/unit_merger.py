@@ -83,10 +83,12 @@ class UnitMergingElement(MergingElement):
             self.merged.pop()
 
     def _start_merge(self, now: int) -> int:
+        """Announce the number of lists of the row to the unit, and begin as a ``MergingElement`` does."""
         self.head_tasks.push(0, self.count, self.row)
         return MergingElement._start_merge(self, now)
 
     def _insert_head(self, index: int) -> int:
+        """Send a head to the unit, and insert it as a ``MergingElement`` does; return the cycles."""
         position = self.positions[index]
         self.head_elements.push(DATA, self.lists.columns[position], index, self.lists.values[position])
         return MergingElement._insert_head(self, index)
@@ -98,6 +100,7 @@ class UnitMergingElement(MergingElement):
         """Wait for the smallest head, which leaves the unit; ``_take_smallest`` then removes it."""
         self.is_head_awaited = True
         self.removal_start = start
+        # The head arrives one cycle after it has left the unit.
         return self._compute(now, start + 1 - now)
 
     def _take_smallest(self, now: int) -> int:
@@ -106,9 +109,11 @@ class UnitMergingElement(MergingElement):
             return self.busy(now + 1)
         index, column, value = self.merged.reference(), self.merged.coordinate(), self.merged.value()
         self.merged.pop()
+        # This element knows the successor; the unit's request only has to leave the channel.
         self.successors.pop()
         self.is_head_awaited = False
         self.busy_until = self.removal_start + self._remove_head(index, column, value)
+        # The removal has prepared no load: the list has ended.
         if self.unsent_loads == 0:
             self.head_elements.push(STOP, 0, index)
         return self._act(now)

@@ -67,8 +67,10 @@ def add_links(
         spill: addresses of the spill area.
         rows: number of rows of Z, each of which has a list.
     """
+    # The linker pushes without a check: at most ``slots`` nodes are in flight.
     connect, capacity = machine.kernel.connect, machine.parameters.alloc.slots + 2
     space = machine.add("bump_allocator", "linker.bump_allocator", spill.stop, spill.start)
+    # A node writer needs at least one list, also if Z has no row.
     writer = machine.add("node_writer", "linker.node_writer", max(1, rows))
     connect(linker, "space_requests", space, "requests", capacity=capacity)
     connect(space, "grants", linker, "space_grants", capacity=2)

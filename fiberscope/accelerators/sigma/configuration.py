@@ -88,7 +88,12 @@ class Values(Configuration):
 
 
 class Streams(Configuration):
-    """Parameters of the streams between memory and the data SRAM."""
+    """Parameters of the streams between memory and the data SRAM.
+
+    - ``line``, ``lines``: bytes of a line, and lines of a stream in flight;
+    - ``columns``: columns of a pass;
+    - ``passes``: largest number of passes in flight.
+    """
 
     line: Bytes = Field(ge=16, le=4096)
     lines: int = Field(ge=1, le=1 << 16)
@@ -146,7 +151,7 @@ class SigmaConfiguration(CompositionParameters):
 
     @property
     def line_cycles(self) -> int:
-        """Return the cycles in which one Flex-DPE is loaded."""
+        """Return the cycles in which a line is loaded: one value for each multiplier of a Flex-DPE."""
         return -(-self.dpe.multipliers // self.load.words_per_cycle)
 
     @property
@@ -158,6 +163,7 @@ class SigmaConfiguration(CompositionParameters):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        # A Benes network with n inputs has 2 log2(n) - 1 columns of switches.
         multipliers, columns = self.dpe.multipliers, 2 * depth(self.dpe.multipliers) - 1
         if multipliers & (multipliers - 1):
             raise ValueError(f"dpe.multipliers is {multipliers}; it should be a power of two")

@@ -301,7 +301,7 @@ class Sigma(Composition[SigmaConfiguration]):
         self.add_memory(users, stream.line)
 
     def result(self) -> npt.NDArray[np.floating[Any]]:
-        """Return Z as a dense array."""
+        """Return Z as a dense array, which shares its memory with the machine."""
         return self.product.T if self.parameters.stationary == "B" else self.product
 
     def operations(self) -> dict[str, int]:

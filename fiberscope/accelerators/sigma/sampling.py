@@ -69,6 +69,7 @@ class PassWork:
             cycles.append(self._cycles(pass_))
             pass_bytes.append((*pass_.fetched, pass_.written))
             operations.append(_operations(pass_))
+            # The slices come in order: these are the passes before the first pass of the last slice.
             self.end += not any(segment.slice.is_last for segment in pass_.table.chunk.segments)
             distances.append(pass_.number + 1 - pass_.awaited_writes if pass_.awaited_writes > 0 else 0)
         self.distributor, self.scan = np.array(cycles, dtype=np.int64).reshape(-1, 2).T
@@ -101,16 +102,20 @@ class PassWork:
         requested = scanned = ended = memory_free = 0.0  # latest times
         count = 0  # number of requested passes
         while len(retired) < len(passes):
+            # As the controller does, request each pass when a slot is free and its awaited writes are done.
             while count < min(
                 len(passes), len(retired) + max_passes, _next_limit(distances, count, len(retired))
             ):
+                # The later of the two retirements that allow this request
                 awaited = max(count - max_passes, count - distances[count] if distances[count] else -1)
                 requested = max(requested, retired[awaited] if awaited >= 0 else 0.0)
                 heappush(transfers, (requested, False, count))
                 count += 1
+            # Memory serves the earliest request; at the same time, fetches precede writes.
             time, is_write, number = heappop(transfers)
             memory_free = max(memory_free, time) + (writing if is_write else fetching)[number]
             if is_write:
+                # A pass that writes nothing retires at once.
                 retired.append(memory_free if writing[number] else time)
                 continue
             scanned = max(scanned, memory_free) + scan[number]
@@ -218,7 +223,7 @@ class SigmaSampler:
         tell: function that is called with the stage, the work done and the total work.
 
     Raises:
-        ConfigurationError: if ``step`` is ``unit``, which cannot be sampled.
+        ConfigurationError: if ``step`` is ``unit``, which cannot be sampled, or as of ``Sigma``.
     """
 
     def __init__(
@@ -253,19 +258,27 @@ class SigmaSampler:
         return self.rounds.full_run_reason()
 
     def sampled(self) -> Sampled:
-        """Simulate windows until the interval is as narrow as requested, and return the estimate."""
+        """Simulate windows until the interval is as narrow as requested, and return the estimate.
+
+        Call this method only if ``full_run_reason`` is empty.
+
+        Raises:
+            KeyboardInterrupt: if the user interrupts the simulation.
+        """
         return self._sampled(*self.rounds.run(self._measure, self._estimate))
 
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
         """Simulate the passes of windows, one window after another, in one machine."""
         ranges = [self.ranges[number] for number in numbers]
         passes = np.concatenate([np.arange(window.start, window.stop) for window in ranges])
+        # The last window is always simulated, so that the last pass is chosen, as ``Plan`` requires.
         chosen = passes.tolist()
         marking = partial(MarkingDistributor, tell=lambda begun: self.tell("simulating", begun, len(chosen)))
         machine = Sigma(self.parameters, self.a, self.b, parts={"distributor": marking}, chosen=chosen)
         end = run_to_end(machine)
         distributor: Any = machine.distributor
         starts = np.cumsum([0, *(len(window) for window in ranges[:-1])])
+        # The first window begins in cycle 0, before its first pass begins.
         edges = [0, *np.array(distributor.starts)[starts[1:]].tolist(), end.cycles]
         predicted = np.diff(self.work.edges(passes)[[*starts, len(passes)]])
         return SplicedRun(machine, numbers, passes, np.diff(edges).astype(np.float64), predicted, end)
@@ -278,6 +291,7 @@ class SigmaSampler:
         return replace(estimate, half_width=max(estimate.half_width, MIN_HALF_WIDTH * estimate.cycles))
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
+        """Return the result: exact counts of all passes, and estimated cycles."""
         machine = measured.machine
         operations = self.work.operations.sum(axis=0)
         traffic = self._traffic()
@@ -328,6 +342,7 @@ class SigmaSampler:
                 right = segment.slice.dense[:, columns]
                 expected[rows, columns] += left @ right
                 sizes[rows, columns] += abs(left) @ abs(right)
+                # The first pass of a chunk counts the terms of the chunk for all columns.
                 if pass_.is_chunk_start:
                     terms[rows] += np.diff(left.indptr)
         rounding = Rounding.estimate(plan.value_type, int(terms.max(initial=0)), 2)

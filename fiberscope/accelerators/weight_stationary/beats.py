@@ -46,7 +46,7 @@ def elements_per_beat(acf: str, words: int) -> int:
 
     Args:
         acf: format of A: ``dense``, ``csr``, ``csc`` or ``coo``.
-        words: number of words in a beat.
+        words: number of words in a beat: at least 2 for ``dense``, otherwise at least 3.
     """
     return {"dense": words - 1, "csr": (words - 1) // 2, "csc": (words - 1) // 2, "coo": words // 3}[acf]
 
@@ -56,13 +56,14 @@ def beats(acf: str, a: CsrArray, words: int) -> Iterator[Beat]:
 
     Args:
         acf: format in which the matrix is transferred, as of ``elements_per_beat``.
-        a: the matrix.
+        a: the matrix, with sorted and distinct coordinates.
         words: number of words in a beat.
     """
     elements = elements_per_beat(acf, words)
     if acf == "dense":
         return _cut_dense(a, elements)
     entries = _Entries(a, by_columns=acf == "csc")
+    # Beats of COO go on from one row into the next; any other beat ends with its row or column.
     bounds = np.array([0, a.nnz]) if acf == "coo" else entries.bounds
     return entries.cut(bounds, elements)
 
@@ -95,6 +96,7 @@ def _cut_dense(a: CsrArray, elements: int) -> Iterator[Beat]:
     entries = _Entries(a, by_columns=False)
     for row in range(a.shape[0]):
         first, last = int(entries.bounds[row]), int(entries.bounds[row + 1])
+        # The last bound is at or after the end of the row.
         column_bounds = np.arange(0, a.shape[1] + elements, elements)
         bounds = first + np.searchsorted(entries.columns[first:last], column_bounds)
         for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):

@@ -54,6 +54,7 @@ class WeightStationaryConfiguration(Configuration):
 
     @model_validator(mode="after")
     def _wide_enough(self) -> Self:
+        # A dense beat has a row id and a value; any other has at least a value with both its ids.
         needed = 2 if self.acf.a == "dense" else 3
         if self.bus.words < needed:
             raise ValueError(
@@ -67,6 +68,7 @@ class WeightStationaryConfiguration(Configuration):
 
         A dense column is indexed with the id. For a CSC column, the comparators scan the half of the buffer
         that holds ids. They scan all of that half, since they do not know how many words of it are filled.
+        If ``match`` is ``bus``, or if A is dense, a look-up takes no cycles.
         """
         if self.match == "bus" or self.acf.a == "dense":
             return 0

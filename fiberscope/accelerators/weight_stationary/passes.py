@@ -58,6 +58,7 @@ def _slices(group: CsrArray, parameters: WeightStationaryConfiguration) -> Itera
     for row in range(depth):
         columns = group.indices[group.indptr[row] : group.indptr[row + 1]]
         counts[columns] += 1
+        # Half of the buffer holds ids, the other half values. It has at least two words: one row always fits.
         if counts.max(initial=0) > buffer // 2:
             yield low, row
             low = row
