@@ -100,7 +100,7 @@ class FiberTree:
         return _build_tree(ranks, columns, numbers, len(ranks))
 
     def to_coo(self) -> tuple[dict[str, Integers], Values]:
-        """Return the coordinates of all nonzeros by rank of the tensor, and the values, in tree order."""
+        """Return the coordinates of all stored values by tensor rank, and the values, in tree order."""
         columns: dict[str, Integers] = {}
         for rank, column in zip(self.ranks, self.columns(), strict=True):
             _unravel(rank, column, columns)
@@ -256,13 +256,13 @@ class FiberTree:
         return np.repeat(np.arange(len(lengths)), lengths)
 
     def columns(self) -> list[Integers]:
-        """Return the coordinate of every nonzero, by rank."""
+        """Return the coordinate of every stored value, by rank of the tree."""
         return self._columns_above(len(self.ranks), self.nonzeros)
 
     def _columns_above(self, level: int, count: int) -> list[Integers]:
         """Return the coordinates above each of the ``count`` fibers of a level (or values), by rank."""
         columns: list[Integers] = []
-        bounds = np.arange(count + 1)  # first fiber below each element, and the end
+        bounds = np.arange(count + 1)  # first fiber (or value) below each element, and the end
         for upper_level in reversed(range(level)):
             columns.append(np.repeat(self.coordinates[upper_level], np.diff(bounds)))
             bounds = bounds[self.segments[upper_level]]
@@ -282,7 +282,7 @@ class FiberTree:
         return self.coordinates[level][starts + offsets // size * size]
 
     def _leader_starts(self, level: int, leader: Boundaries) -> Integers:
-        """Return for each element the first coordinate of the leader's piece that contains it."""
+        """Return for each element the first coordinate of the leader's piece that contains it, else 0."""
         coordinates, lengths = self.coordinates[level], np.diff(self.segments[level])
         starts = np.zeros(len(coordinates), np.int64)
         counts = np.diff(leader.segments)
@@ -294,13 +294,13 @@ class FiberTree:
         leader_points, element_points = leader_points[led_elements], coordinates[led_elements]
         boundaries = leader.starts
         extent = max(self.ranks[level].shape, int(boundaries.max(initial=0)) + 1)
-        if extent * len(counts) > INTEGER_LIMIT:  # replace coordinates by their ranks among all cuts
+        if extent * len(counts) > INTEGER_LIMIT:  # keys overflow: replace coordinates by ranks among all cuts
             distinct = np.unique(boundaries)
             extent = len(distinct) + 1
             boundaries, element_points = (
                 np.searchsorted(distinct, numbers, side="right") for numbers in (boundaries, element_points)
             )
-        keys = np.repeat(np.arange(len(counts)), counts) * extent + boundaries
+        keys = np.repeat(np.arange(len(counts)), counts) * extent + boundaries  # sorted by fiber, then start
         pieces = np.searchsorted(keys, leader_points * extent + element_points, side="right") - 1
         starts[led_elements] = leader.starts[np.maximum(pieces, leader.segments[leader_points])]
         return starts
@@ -358,7 +358,7 @@ def _build_tree(
         segments.append(np.append(_first_elements(is_first, elements, fibers), len(elements)))
         coordinates.append(column[elements])
         fibers = elements
-    if len(fibers) < len(values):
+    if len(fibers) < len(values):  # at the last rank, each element must be one nonzero
         raise ValueError(f"{len(values) - len(fibers)} points are given more than once")
     return FiberTree(ranks, tuple(segments), tuple(coordinates), values)
 
@@ -373,7 +373,7 @@ def _ranks_to_sort(levels: Sequence[int]) -> int:
 
 def _first_elements(is_first: npt.NDArray[np.bool_], elements: Integers, fibers: Integers) -> Integers:
     """Return the number of the first element of each fiber, both given by their first nonzeros."""
-    if len(elements) in (0, len(is_first)):
+    if len(elements) in (0, len(is_first)):  # each nonzero is an element: equal numbers
         return fibers
     numbers: Integers = np.cumsum(is_first)[fibers] - 1
     return numbers

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from fiberscope.workloads.errors import WorkloadError
 
-BEGINNING = 512  # bytes of a file that are inspected
+BEGINNING = 512  # bytes of a file that are inspected; one block of a tar archive, with its signature
 _EDGE_LIST = "convert it to an edge list, <from> <to> in a line"
+# By the regular expression of a beginning: what the content is, and what to do. The first match counts, so
+# that GraphML and GEXF come before other XML.
 _BEGINNINGS = {
     rb"version https://git-lfs\.github\.com/": (
         "a pointer of Git LFS, not the file itself",
@@ -41,7 +43,9 @@ _ARCHIVE, _TAR = 257, b"ustar"  # position and signature of a tar archive
 
 
 def check_content(beginning: bytes, location: str) -> None:
-    """Refuse content in a known foreign format.
+    """Refuse content in a known foreign format, and accept any other.
+
+    The beginning may have a byte order mark of UTF-8 and white space before it. Case is ignored.
 
     Args:
         beginning: the first ``BEGINNING`` bytes of a file.
@@ -55,6 +59,7 @@ def check_content(beginning: bytes, location: str) -> None:
     for mark, fault, fix in _FOREIGN:
         if mark.match(text):
             raise WorkloadError(fault, location=location, fix=fix)
+    # from the first byte of the file: the position of the signature is absolute
     if beginning[_ARCHIVE : _ARCHIVE + len(_TAR)] == _TAR:
         raise WorkloadError("a tar archive", location=location, fix="unpack it, and name the matrix in it")
 

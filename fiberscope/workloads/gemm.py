@@ -42,7 +42,7 @@ class _Gemm(Spec):
 
 
 class SlicedMatrix(Protocol):
-    """A matrix that is read slice by slice, along the rank that it shares with the other operand."""
+    """A matrix that is read slice by slice, along K, the rank that it shares with the other operand."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,6 +128,8 @@ class DrawnOperand:
     def matrix(self) -> CsrArray:
         """Return the matrix in canonical CSR.
 
+        The matrix is drawn at the first use and then kept.
+
         Raises:
             WorkloadError: the matrix has more nonzeros than ``MAX_NONZEROS_IN_MEMORY``.
         """
@@ -142,15 +144,19 @@ class DrawnOperand:
 
     @cached_property
     def _counts(self) -> Integers:
-        """Return the nonzeros of each slice: a random division with all positions equally likely."""
+        """Return the nonzeros of each slice: a random division with all positions equally likely.
+
+        With these counts, independent draws in the slices give all sets of positions with equal probability.
+        """
         width, length = self.shape[1 - self.axis], self.shape[self.axis]
         sizes = np.diff(np.append(np.arange(0, length, SLICE), length)) * width
+        # The slices take the seeds 0 to len(sizes) - 1, so this seed is none of theirs
         rng = np.random.default_rng([*self.seed, len(sizes)])
         counts: Integers = rng.multivariate_hypergeometric(sizes, self.nonzeros, method="marginals")
         return counts
 
     def slice(self, first: int, end: int) -> CsrArray:
-        """See ``SlicedMatrix``; entries are sorted."""
+        """See ``SlicedMatrix``; entries are sorted. The result may be a cached matrix: do not change it."""
         pieces = [self._clip_slice(number, first, end) for number in range(first // SLICE, -(-end // SLICE))]
         if len(pieces) == 1:
             return pieces[0]
@@ -170,6 +176,7 @@ class DrawnOperand:
         shape = (length, self.shape[1]) if self.axis == 0 else (self.shape[0], length)
         rng = np.random.default_rng([*self.seed, number])
         count = int(self._counts[number])
+        # A mask brings the unordered positions into row-major order without sorting
         is_nonzero = np.zeros(shape[0] * shape[1], dtype=bool)
         is_nonzero[rng.choice(len(is_nonzero), count, replace=False, shuffle=False)] = True
         rows, cols = np.divmod(np.flatnonzero(is_nonzero), shape[1])
@@ -210,7 +217,7 @@ def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
             fault = f"{name} is {shape[0]} x {shape[1]}, {positions} places; at most {MAX_POSITIONS}"
             raise WorkloadError(fault, location=text)
         nonzeros = round(density * positions)
-        seed = (spec.seed, axis)
+        seed = (spec.seed, axis)  # the axis differs, so A and B are drawn independently
         operands.append(
             DrawnOperand(f"{name} of {full_text}", full_text, shape, nonzeros, axis, seed, spec.values)
         )

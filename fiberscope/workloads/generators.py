@@ -71,6 +71,7 @@ def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -
     """
     first = np.maximum(np.arange(rows, dtype=np.int64) - bandwidth, 0)  # of each row, as last
     last = np.minimum(np.arange(rows, dtype=np.int64) + bandwidth, cols - 1)
+    # A key numbers the positions of the band row by row; rows of a tall matrix below the band have none
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.maximum(last - first + 1, 0))])
     _check_capacity("banded", rows, cols, nonzeros, int(starts[-1]))
     rng = np.random.default_rng(seed)
@@ -159,6 +160,7 @@ def descend_quadrant(
         draws: random numbers.
         bounds: cumulative probabilities of the upper left, upper right and lower left quadrants.
     """
+    # A draw in [0, 1) falls into: upper left, upper right, lower left, lower right, in this order
     upper_left, upper, upper_or_left = bounds
     is_lower = draws >= upper
     is_right = (draws >= upper_left) & ~is_lower | (draws >= upper_or_left)
@@ -186,6 +188,7 @@ def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: i
     def draw(count: int) -> Integers:
         row: Integers = np.searchsorted(row_sums, rng.random(count) * row_sums[-1], side="right")
         col: Integers = np.searchsorted(col_sums, rng.random(count) * col_sums[-1], side="right")
+        # a draw that rounds up to the whole sum lies behind the last row or column
         keys: Integers = np.minimum(row, rows - 1) * cols + np.minimum(col, cols - 1)
         return keys
 
@@ -212,6 +215,7 @@ def structured(rows: int, cols: int, n: int, m: int, seed: int = 0) -> CsrArray:
     check_shape(rows, cols, rows * cols // m * n, "structured")
     rng = np.random.default_rng(seed)
     groups = rows * cols // m
+    # the first n of a random permutation of each group are a random set
     offsets = np.argsort(rng.random((groups, m)), axis=1)[:, :n].astype(np.int64)
     keys = (np.arange(groups, dtype=np.int64)[:, None] * m + offsets).ravel()
     return _build_matrix(rng, keys // cols, keys % cols, (rows, cols), "structured")
@@ -236,6 +240,8 @@ def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> Csr
         raise WorkloadError(f"length={length} does not divide cols={cols}", location="runs")
     _check_capacity("runs", rows, cols, nonzeros, rows * cols)
     rng = np.random.default_rng(seed)
+    # The last run is cut short. The keys come sorted, so without the permutation it would always be the run
+    # with the highest position.
     starts = (
         rng.permutation(_sample_uniform_keys(rng, rows * cols // length, -(-nonzeros // length))) * length
     )
@@ -246,6 +252,7 @@ def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> Csr
 def _build_matrix(
     rng: np.random.Generator, row: Integers, col: Integers, shape: tuple[int, int], location: str
 ) -> CsrArray:
+    """Return a matrix with random values at distinct positions, drawn in the order of CSR's entries."""
     matrix = from_coordinates(row, col, np.ones(len(row)), shape, location)
     matrix.data = draw_uniform(rng, matrix.nnz)
     return matrix
@@ -262,6 +269,8 @@ def _check_count(location: str, nonzeros: int, positions: int) -> None:
 
 
 def _power_weights(rng: np.random.Generator, count: int, exponent: float) -> Values:
+    """Return weights in random order that follow a power law with ``exponent``."""
+    # The i-th largest of many numbers with density x^-exponent is proportional to i^(-1 / (exponent - 1))
     ranks = np.arange(1, count + 1, dtype=np.float64)
     return rng.permutation(ranks ** (-1.0 / (exponent - 1.0)))
 
@@ -274,7 +283,11 @@ def _sample_uniform_keys(rng: np.random.Generator, total: int, count: int) -> In
 
 
 def _sample_keys(rng: np.random.Generator, draw: _Draw, count: int, location: str) -> Integers:
-    """Draw ``count`` distinct keys, sorted; drop repeated keys, and surplus keys at random."""
+    """Draw ``count`` distinct keys, sorted; drop repeated keys, and surplus keys at random.
+
+    Raises:
+        WorkloadError: the distribution yields too few distinct keys.
+    """
     keys = np.empty(0, dtype=np.int64)
     for _ in range(_MAX_ROUNDS):
         missing = count - len(keys)

@@ -41,7 +41,7 @@ _KONECT = re.compile(
 )
 # The fourth column of an edge of KONECT; the group captures the first three.
 _TIME = re.compile(rb"^([^%\r\n]\S*[ \t]+\S+[ \t]+\S+)[ \t]+[-+.\deE]+(?=[ \t\r]*$)", re.MULTILINE)
-_MAX_DIGITS = 18  # digits of a 64-bit number
+_MAX_DIGITS = 18  # every number of so many digits fits in 64 bits
 _Line: TypeAlias = tuple[int, list[bytes]]  # line number, and the texts of the line's numbers
 _SERIALIZED = np.dtype([("directed", "u1"), ("edges", "<i8"), ("nodes", "<i8")])
 
@@ -72,6 +72,7 @@ def read_dimacs(stream: BinaryIO, location: str, duplicates: Duplicates = "sum")
     if (unknown := _OTHER_LINE.search(text)) is not None:
         line = _line_number(text, unknown.start())
         raise WorkloadError("a line of a graph of DIMACS begins with c, p or a", location=location, line=line)
+    # What is left is a plain list of entries. No line is removed, so errors name the line of the file.
     stripped = io.BytesIO(_ARC.sub(b" ", _NOT_ARC.sub(b"", text)))
     blocks = scan(stripped, Grammar(["index", "index", "real"], "#"), location)
     entries = gather(blocks, location, declared=arcs, shape=(nodes, nodes), base=1)
@@ -137,7 +138,7 @@ def _layout(options: Sequence[bytes], lines: Sequence[_Line], location: str, num
         fault = f"the format {options[0].decode()}; it has three digits, each 0 or 1"
         raise WorkloadError(fault, location=location, line=number)
     has_sizes, has_weights, has_edge_weights = (digit == ord("1") for digit in layout)
-    if not all(texts for _number, texts in lines):
+    if not all(texts for _number, texts in lines):  # a declared size would make every line nonempty
         has_sizes = False  # graphs of GAPBS declare sizes and have none
     weights = int(options[1]) if len(options) > 1 else 1
     return has_sizes + (weights if has_weights else 0), 1 + has_edge_weights
@@ -154,6 +155,7 @@ def _adjacency(
         fault = f"{len(texts)} words; there are {lead} of the vertex, then {width} a neighbour"
         raise WorkloadError(fault, location=location, line=line)
     neighbours = counts // width
+    # ``edges`` neighbours: a directed graph of GAPBS; twice as many: each edge at both of its vertices
     if neighbours.sum() not in (edges, 2 * edges):
         fault = f"{neighbours.sum()} neighbours for {edges} edges; there should be {2 * edges}"
         raise WorkloadError(fault, location=location, fix="each edge stands at both of its vertices")
@@ -183,7 +185,9 @@ def read_serialized(stream: BinaryIO, weighted: bool, location: str) -> CsrArray
     if len(data) < _SERIALIZED.itemsize:
         raise WorkloadError("too short for a serialized graph of GAPBS", location=location)
     directed, edges, nodes = (int(number) for number in np.frombuffer(data, _SERIALIZED, 1)[0])
+    # 64-bit pointers, then 32-bit neighbours, each followed by a 32-bit weight if there are weights
     edge_bytes = 8 * (nodes + 1) + 4 * (1 + weighted) * edges
+    # a directed graph repeats both arrays for the incoming edges
     length = _SERIALIZED.itemsize + edge_bytes * (1 + directed)
     if directed > 1 or min(edges, nodes) < 0 or len(data) != length:
         fault = f"{len(data)} bytes; a graph of GAPBS with {nodes} nodes and {edges} edges has {length}"
@@ -229,6 +233,7 @@ def read_konect(stream: BinaryIO, location: str, duplicates: Duplicates = "sum")
     stripped = io.BytesIO(_TIME.sub(rb"\1", text) if columns_in_file == 4 else text)
     grammar = Grammar(["index", "index", "real"][: min(columns_in_file, 3)], "%")
     is_square = header[1] != b"bip"
+    # without sizes, any node up to the limit is read, and the shape follows from the entries below
     declared = [int(size) for size in header.groups()[1:] if size] or [MAX_ROWS, MAX_ROWS]
     sides = [min(max(declared) if is_square else size, MAX_ROWS) for size in declared]
     entries = gather(scan(stripped, grammar, location), location, shape=(sides[0], sides[1]), base=1)
@@ -237,7 +242,7 @@ def read_konect(stream: BinaryIO, location: str, duplicates: Duplicates = "sum")
         sides = [1 + int(nodes.max()) for nodes in (rows, columns)]
     shape = (max(sides),) * 2 if is_square else (sides[0], sides[1])
     if header[1] == b"sym":
-        off_diagonal = rows != columns
+        off_diagonal = rows != columns  # each edge stands once in the file; a loop is its own reverse
         rows, columns = (
             np.concatenate([rows, columns[off_diagonal]]),
             np.concatenate([columns, rows[off_diagonal]]),

@@ -58,6 +58,8 @@ class GraphParameters(ProblemParameters):
 class GraphAlgorithm(Problem):
     """An algorithm on a graph, whose rows are sources and whose columns are destinations.
 
+    ``check_operands`` sets ``task``, ``reference`` and ``tolerance``, which the other methods read.
+
     The answer is a number for each vertex: a rank, or the distance from the root, infinite if unreachable.
     """
 
@@ -103,6 +105,11 @@ class GraphAlgorithm(Problem):
             self._refuse_endless()
 
     def _build_task(self, program: VertexProgram, vertices: int) -> GraphTask:
+        """Return the task with its root and its largest number of iterations.
+
+        Raises:
+            WorkloadError: the root is no vertex of the graph.
+        """
         parameters = self.parameters
         degrees = np.diff(self.graph.indptr)
         root = int(np.argmax(degrees)) if parameters.root == MAX_DEGREE else int(parameters.root)
@@ -116,8 +123,9 @@ class GraphAlgorithm(Problem):
         return GraphTask(program, root, iterations, parameters.weights)
 
     def _choose_reference(self) -> tuple[str, float]:
+        """Return the name of the reference, and the relative error that passes."""
         if self.task.program in (BFS, SSSP):
-            loop = self._has_negative_weights()
+            loop = self._has_negative_weights()  # for which Dijkstra's algorithm is not valid
             return ("a synchronous loop" if loop else "scipy.sparse.csgraph"), 0.0
         return "a synchronous loop", RANK_TOLERANCE if self.task.program.all_active else 0.0
 
@@ -126,6 +134,7 @@ class GraphAlgorithm(Problem):
         return reads_weights and bool(np.any(self.graph.data < 0))
 
     def _refuse_endless(self) -> None:
+        """Raise ``WorkloadError`` if distances still change after as many iterations as a path can have."""
         if not synchronous.run(self.graph, self.task).ended:
             fault = "a cycle of negative weight can be reached from the root: no distance is the least"
             raise WorkloadError(fault, location=self.operands["G"].name, fix="use problem.weights=rule")
@@ -167,7 +176,7 @@ class GraphAlgorithm(Problem):
 
     def cut_to(self, iterations: int) -> Self:
         """Return a copy of the problem that ends after ``iterations`` iterations, to check its answer."""
-        shortened = copy(self)
+        shortened = copy(self)  # shallow: the copy shares the graph
         shortened.task = replace(self.task, iterations=iterations)
         return shortened
 
@@ -185,6 +194,7 @@ class GraphAlgorithm(Problem):
         return Rounding.estimate(self.precision, rounds * int(max_in_degree), rounds).tolerance
 
     def _compute_expected(self) -> Values:
+        """Return the answer of the reference for each vertex."""
         task, graph = self.task, self.graph
         if self.reference == "scipy.sparse.csgraph":
             return _count_hops(graph, task.root) if task.program is BFS else _find_distances(graph, task)
@@ -206,6 +216,7 @@ def _find_program(algorithm: str) -> VertexProgram:
 
 def _build_column(values: Values, rows: Integers) -> CsrArray:
     """Return values, including zeros and infinities, as a matrix with one column."""
+    # from coordinates, as a conversion of a dense column would drop the zeros
     column = np.zeros(len(rows), np.int64)
     return sparse.coo_array((values[rows], (rows, column)), shape=(len(values), 1)).tocsr()
 
@@ -238,7 +249,10 @@ def _find_distances(graph: CsrArray, task: GraphTask) -> Values:
 
 
 def _compare(answer: Values, expected: Values, tolerance: float) -> Comparison:
-    """Compare the vertices that both have reached; count the vertices that only one has reached."""
+    """Compare the vertices that both have reached; count the vertices that only one has reached.
+
+    The error is relative to the expected value; a difference from an expected 0 is infinite.
+    """
     reached, expected_reached = np.isfinite(answer), np.isfinite(expected)
     both = reached & expected_reached
     difference, size = np.abs(answer[both] - expected[both]), np.abs(expected[both])

@@ -43,7 +43,7 @@ class GraphView(Spec):
 
 
 def graph_view(text: str) -> tuple[GraphView, str]:
-    """Parse the view of a graph, and the text of its workload.
+    """Parse the text of a view; return the view, and the text of the workload after ``of``.
 
     Raises:
         WorkloadError: no workload, an unknown key (naming the nearest), or an invalid value.
@@ -53,7 +53,7 @@ def graph_view(text: str) -> tuple[GraphView, str]:
 
 
 def full_view(view: GraphView, of: str) -> str:
-    """Return the text of a view with all defaults."""
+    """Return the text of a view with all its parameters, those with default values too."""
     return f"{format_spec(GRAPH, view)},of={of}"
 
 
@@ -94,7 +94,8 @@ def _renumber(rows: Coordinates, cols: Coordinates, vertices: int, view: GraphVi
         order = np.argsort(draw_random_words(view.seed, ORDER, 0, vertices), kind="stable")
     else:
         degrees = np.bincount(rows, minlength=vertices) + np.bincount(cols, minlength=vertices)
-        order = np.argsort(-degrees, kind="stable")
+        order = np.argsort(-degrees, kind="stable")  # equal degrees keep their order
+    # ``order`` has the old numbers by new number; the inverse permutation is needed
     numbers: Integers = np.empty(vertices, dtype=np.int64)
     numbers[order] = np.arange(vertices)
     return numbers

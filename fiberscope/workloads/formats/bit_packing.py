@@ -15,12 +15,13 @@ Items: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
 Words: TypeAlias = "npt.NDArray[np.uint64]"
 
 WORD_BITS = 64  # bits of a word
-LINE_BYTES = 64
+LINE_BYTES = 64  # each array begins on a line of memory
 LINE_BITS = 8 * LINE_BYTES
 
 
 def item_type(width: int) -> np.dtype[Any]:
     """Return the narrowest unsigned integer type with ``width`` bits, at most 64."""
+    # bytes: ``width`` rounded up to a power of two, divided by 8, at least 1
     return np.dtype(f"<u{max(1, 1 << (width - 1).bit_length() >> 3)}")
 
 
@@ -33,7 +34,8 @@ def pack_items(items: Items, width: int) -> Words:
     """Pack items into whole lines, padded with zeros.
 
     Args:
-        items: numbers below 2 to the power of ``width``.
+        items: numbers below 2 to the power of ``width``, which is not checked: higher bits can change the
+            next items.
         width: bits of an item, 1 to 64.
     """
     words = np.zeros(line_words(len(items) * width), dtype="<u8")
@@ -51,6 +53,7 @@ def pack_items(items: Items, width: int) -> Words:
     table = np.zeros((groups, period), dtype="<u8")
     table.reshape(-1)[: len(items)] = items
     filled = _pack_rows(table, width).reshape(-1)
+    # Rows fill whole periods and ``words`` whole lines: either can be longer, by zeros only
     used = min(len(words), len(filled))
     words[:used] = filled[:used]
     return words
@@ -62,7 +65,7 @@ def _pack_rows(table: Words, width: int) -> Words:
     rows = np.zeros((groups, period * width // WORD_BITS), dtype="<u8")
     for column in range(period):
         word, bit = divmod(column * width, WORD_BITS)
-        rows[:, word] |= table[:, column] << np.uint64(bit)
+        rows[:, word] |= table[:, column] << np.uint64(bit)  # bits above the word drop out
         if bit + width > WORD_BITS:
             rows[:, word + 1] |= table[:, column] >> np.uint64(WORD_BITS - bit)
     return rows
@@ -90,6 +93,7 @@ def unpack_items(words: Words, count: int, width: int) -> Items:
 
 
 def _unpack_rows(rows: Words, period: int, width: int) -> Items:
+    """Unpack rows of words into rows of ``period`` items; the inverse of ``_pack_rows``."""
     table = np.empty((len(rows), period), dtype=item_type(width))
     mask = np.uint64((1 << width) - 1)
     for column in range(period):

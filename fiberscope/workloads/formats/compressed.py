@@ -19,7 +19,11 @@ class Matrices(Format):
     """A format for two ranks, rows and columns."""
 
     def check(self, shape: Sequence[int]) -> None:
-        """Check that the tensor has order 2."""
+        """Check that the tensor has order 2.
+
+        Raises:
+            WorkloadError: the tensor has another order.
+        """
         if len(shape) != 2:
             fault = f"{self.name} holds matrices, not a tensor of order {len(shape)}"
             raise WorkloadError(fault, fix="dense, zvc, rlc, coo and csf hold any order")
@@ -61,7 +65,7 @@ class Csc(Matrices):
     code = 6
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """Return the layout of the transposed matrix in CSR."""
+        """Return the arrays: those of the transposed matrix in CSR, with names of columns for rows."""
         nonzeros = counts["nonzeros"]
         return [
             Span("col_ptr", shape[1] + 1, index_bits(nonzeros + 1)),
@@ -72,6 +76,7 @@ class Csc(Matrices):
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
         """Return the items, sorted by column first."""
         rows, columns = tensor.coordinates
+        # ``lexical_order`` returns None for entries that have the order already
         order = lexical_order((columns, rows), tensor.shape[::-1])
         if order is not None:
             rows, words = rows[order], words[order]
@@ -101,7 +106,11 @@ class Bsr(Matrices):
     code = 7
 
     def __post_init__(self) -> None:
-        """Check the block size."""
+        """Check the block size.
+
+        Raises:
+            WorkloadError: the block size is not 1 to 255.
+        """
         if not 1 <= self.block <= MAX_BLOCK:
             raise WorkloadError(f"bsr.block is {self.block}", fix=f"it is 1 to {MAX_BLOCK}")
 
@@ -128,7 +137,10 @@ class Bsr(Matrices):
         return {"nonzeros": tensor.nonzeros, "blocks": len(self._blocks(tensor)[0])}
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
-        """Return the expected counts. Blocks at the edges have fewer positions for nonzeros."""
+        """Return the expected counts, if each position is a nonzero with the same probability.
+
+        Blocks at the edges have fewer positions for nonzeros.
+        """
         rows, columns = (_block_lengths(size, self.block) for size in shape)
         # a block of n positions has a nonzero with probability 1 - (1 - density)^n
         blocks = sum(
@@ -174,7 +186,7 @@ class Bsr(Matrices):
         return by_block[is_first], numbers
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """Return the nonzeros of all blocks, sorted by rows."""
+        """Return the nonzeros of all blocks, sorted by row first, without the zeros that blocks store."""
         values = encoded["values"]
         # ``words_of`` never rounds a nonzero to 0, so that a word of 0 is a position without a nonzero
         positions = np.flatnonzero(values)
@@ -192,13 +204,16 @@ MAX_BLOCK = 255  # limit of a header's byte
 
 
 def _block_lengths(size: int, block: int) -> dict[int, int]:
-    """Return the number of blocks along a rank, by their length."""
+    """Return the number of blocks along a rank, by their length; the last block may be shorter."""
     full_blocks, remainder = divmod(size, block)
     return {block: full_blocks, **({remainder: 1} if remainder else {})}
 
 
 def _pointers(numbers: Integers, size: int) -> Integers:
-    """Return the first entry of each number below ``size``, and the end."""
+    """Return the index of the first entry of each number below ``size``, and the end.
+
+    The entries must be sorted by these numbers when they are stored; here only their counts matter.
+    """
     return np.append(0, np.cumsum(np.bincount(numbers, minlength=size)))
 
 

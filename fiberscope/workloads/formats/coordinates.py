@@ -16,7 +16,7 @@ from fiberscope.workloads.tensor import SparseTensor
 
 @dataclass(frozen=True)
 class Coo(Format):
-    """COO: the coordinates of every nonzero, one array for each rank, sorted by the first; the nonzeros."""
+    """COO: the coordinates of every nonzero, an array for each rank, in lexicographic order; the nonzeros."""
 
     name = "coo"
     code = 4
@@ -75,11 +75,15 @@ class Csf(Format):
 
     def counts(self, tensor: SparseTensor) -> dict[str, int]:
         """Return the counts. A node is counted at its first nonzero."""
+        # the nodes of the last level are the nonzeros, which have their own count
         above = [int(np.count_nonzero(first_of_nodes)) for first_of_nodes in _first_of_nodes(tensor)[:-1]]
         return dict(zip(self.count_names(tensor.shape), [tensor.nonzeros, *above], strict=True))
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
-        """Return the expected counts. A prefix of coordinates is a node unless all its positions are zero."""
+        """Return the expected counts, if each position is a nonzero with the same probability.
+
+        A prefix of coordinates is a node unless all its positions are zero.
+        """
         counts = {"nonzeros": density * math.prod(shape)}
         for level, name in enumerate(_count_names(shape)[:-1], start=1):
             all_zero = (1 - density) ** math.prod(shape[level:])
@@ -92,7 +96,7 @@ class Csf(Format):
         items: dict[str, Integers | Items] = {"values": words}
         for level, (is_first, coordinates) in enumerate(zip(first_of_nodes, tensor.coordinates, strict=True)):
             items[f"crd_{level + 1}"] = coordinates[is_first]
-            if level:
+            if level:  # the first child of each node of the level above, and the end; level 1 has no pointers
                 number = np.cumsum(is_first) - 1  # number of each nonzero's node
                 items[f"pos_{level + 1}"] = np.append(
                     number[first_of_nodes[level - 1]], np.count_nonzero(is_first)
@@ -117,12 +121,16 @@ def _count_names(shape: Sequence[int]) -> list[str]:
 
 
 def _first_of_nodes(tensor: SparseTensor) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Return, by level, a mask of the nonzeros that are the first of a node."""
+    """Return, by level, a mask of the nonzeros that are the first of a node.
+
+    The nonzeros are in lexicographic order, so the nonzeros of a node are adjacent.
+    """
     is_first = np.zeros(tensor.nonzeros, dtype=np.bool_)
     is_first[:1] = True
     positions = []
     for coordinates in tensor.coordinates:
         is_first = is_first.copy()
+        # a node that begins at a level begins a node at each level below, hence the OR
         is_first[1:] |= coordinates[1:] != coordinates[:-1]
         positions.append(is_first)
     return positions

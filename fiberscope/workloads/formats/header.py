@@ -20,7 +20,7 @@ from fiberscope.workloads.formats.flat import Dense, Rlc, Zvc
 from fiberscope.workloads.formats.format import Encoded, Field, Format
 from fiberscope.workloads.formats.numbers import WIDTHS
 
-HEADER_WORDS = 8
+HEADER_WORDS = 8  # the length of a header is a multiple of this number of words
 MAX_WORD = 2**32 - 1  # largest word
 
 Words = npt.NDArray[np.uint32]
@@ -38,7 +38,7 @@ _FORMAT_BY_CODE: dict[int, Callable[[int], Format]] = {  # formats as functions 
 
 
 def encode_header(encoded: Encoded) -> bytes:
-    """Return the header of an encoded tensor.
+    """Return the header of an encoded tensor, a multiple of ``HEADER_WORDS`` words.
 
     Raises:
         WorkloadError: a size or count needs more than 32 bits.
@@ -72,6 +72,7 @@ def from_bytes(content: bytes, location: str) -> Encoded:
     Raises:
         WorkloadError: the content is truncated or too long, has no header, or has arrays of no valid tensor.
     """
+    # ``frombuffer`` refuses a part of a word; the length is checked below, as it follows from the header
     words = np.frombuffer(content[: len(content) // 4 * 4], "<u4")
     form, shape, bits, counts, start = _read_header(words, location)
     layout = form.layout(shape, counts, bits)
@@ -89,13 +90,18 @@ def from_bytes(content: bytes, location: str) -> Encoded:
 
 
 def _read_header(words: Words, location: str) -> tuple[Format, tuple[int, ...], int, dict[str, int], int]:
-    """Return the format, the shape, the bits of a value, the counts, and the bytes of the header."""
+    """Return the format, the shape, the bits of a value, the counts, and the bytes of the header.
+
+    Raises:
+        WorkloadError: no header begins the content, or the format does not hold tensors of this order.
+    """
     if len(words) < HEADER_WORDS:
         raise WorkloadError("too short for the header of a tensor", location=location)
     code, order, bits, parameter = (int(words[0]) >> shift & 255 for shift in (0, 8, 16, 24))
     if code not in _FORMAT_BY_CODE or order == 0 or bits not in WIDTHS:
         raise WorkloadError("does not begin with the header of a tensor", location=location)
     form = _FORMAT_BY_CODE[code](parameter)
+    # The names depend on the order only, so that any shape of this order will do before the shape is read
     names = form.count_names(range(order))
     header_words = 1 + order + len(names)
     if len(words) < header_words:
@@ -108,7 +114,10 @@ def _read_header(words: Words, location: str) -> tuple[Format, tuple[int, ...], 
 
 
 def _check(encoded: Encoded, location: str) -> None:
-    """Refuse arrays that differ from the encoding of their decoded tensor."""
+    """Refuse arrays that differ from the encoding of their decoded tensor.
+
+    Decoding may itself fail for arrays of no tensor, such as pointers beyond the end.
+    """
     try:
         difference = encoded.format.encode(encoded.decode(), encoded.bits).difference(encoded)
     except (ValueError, IndexError) as error:

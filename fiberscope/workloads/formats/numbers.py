@@ -17,6 +17,7 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.formats.bit_packing import Items, item_type
 
 WIDTHS = (8, 16, 32)  # bits of a value
+# Greatest finite number by width; E4M3 has no infinity, and its code above 448 is NaN
 _GREATEST = {8: 448.0, 16: 65504.0, 32: float(np.finfo(np.float32).max)}
 
 
@@ -53,6 +54,7 @@ def words_of(values: Values, bits: int) -> Items:
     # The shift drops the sign bit. A nonzero value whose other bits are 0 was rounded to zero.
     is_lost = (values != 0) & (words << np.array(1, words.dtype) == 0)
     if is_lost.any():
+        # code 1 is the least magnitude above 0; the sign bit is set already
         words = words | is_lost.astype(words.dtype)
     return words
 
@@ -81,7 +83,7 @@ def numbers_of(words: Items, bits: int) -> Values:
 def _magnitudes() -> Values:
     """Return the magnitudes of the 127 codes of E4M3 that are numbers."""
     codes = np.arange(127)
-    exponent, mantissa = codes >> 3, codes & 7
+    exponent, mantissa = codes >> 3, codes & 7  # four bits and three bits; the sign is apart
     subnormal = exponent == 0
     # (8 + mantissa) / 8 x 2^(exponent - 7), or mantissa / 8 x 2^-6 for a subnormal number
     magnitudes: Values = np.ldexp(
@@ -94,6 +96,7 @@ def _eight_bits(values: Values) -> Items:
     """Return the E4M3 words nearest to values; larger magnitudes become the largest number."""
     magnitudes, absolute = _magnitudes(), np.abs(values)
     halfway = (magnitudes[1:] + magnitudes[:-1]) / 2
+    # Magnitudes grow with their codes, so the code is the number of halfway points below the value
     codes = np.searchsorted(halfway, absolute)  # the lower code at a tie
     last = len(halfway) - 1
     codes += (

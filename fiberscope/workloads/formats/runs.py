@@ -1,7 +1,7 @@
 # cython: infer_types=True
 """Packed entries of run-length coding: a run and, in most entries, a value.
 
-The position of an entry depends on all entries before it.
+Entries without a value are shorter, so the position of an entry depends on all entries before it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ def pack_entries(runs: Items, values: Items, run_bits: int, value_bits: int, lon
     entries = runs.astype("<u8")
     has_value = runs != lone
     entries[has_value] |= values.astype("<u8") << np.uint64(run_bits)
-    if has_value.all():
+    if has_value.all():  # entries of one width
         return pack_items(entries, run_bits + value_bits)
     lengths = run_bits + has_value * np.int64(value_bits)
     ends = np.cumsum(lengths)
     starts = ends - lengths
     at, shift = starts // WORD_BITS, (starts % WORD_BITS).astype("<u8")
     words = np.zeros(line_words(int(lengths.sum())), dtype="<u8")
+    # unbuffered, as several entries can begin in one word
     np.bitwise_or.at(words, at, entries << shift)
+    # An entry that ends in the next word: at most one for each word, so a plain OR is enough here
     over = starts % WORD_BITS + lengths > WORD_BITS
     words[1:][at[over]] |= entries[over] >> (np.uint64(WORD_BITS) - shift[over])
     return words
@@ -59,7 +61,7 @@ def unpack_entries(  # C: cpdef, return=object
         run = _bits_at(words, bit, run_bits)  # C: unsigned long
         runs[entry] = run
         bit += run_bits
-        if run != lone and value < len(values):
+        if run != lone and value < len(values):  # the header of a faulty file can promise too few values
             values[value] = _bits_at(words, bit, value_bits)
             value += 1
             bit += value_bits
