@@ -31,12 +31,14 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_entries
 
 WINDOW_CYCLES = 4000  # smallest default length of a window, in predicted cycles
-PAIRS = 4  # smallest number of average pairs of tiles in a window; the buffer holds two pairs at a time
+PAIRS = 4  # smallest default length of a window, in average pairs of tiles; the buffer holds two pairs
 REFERENCE = "scipy, in the pairs of tiles that were simulated"
 
 
 class ResumedProduct(StoredProduct):
-    """Z in memory with the elements that a whole run has written before each merge; their values are 0.
+    """Z in memory with the elements that a whole run has written before each merge.
+
+    The values of elements that only omitted pairs write are 0. The sums of earlier simulated pairs stay.
 
     Args:
         keys_by_row: for each M1 and N2, the sorted keys that memory holds before each of the following
@@ -51,7 +53,9 @@ class ResumedProduct(StoredProduct):
     def merge(
         self, row: tuple[int, int], keys: Integers, values: Values, visited: Integers
     ) -> tuple[int, int]:
-        """Add the elements of a whole run to memory, then merge as ``StoredProduct`` does."""
+        """Add the elements that a whole run has before this pair, then merge as ``StoredProduct`` does."""
+        # The drain merges each row of a tile once for each pair, and the pairs of an output tile in order
+        # (``Drain._must_wait``), so the first array of the list is that of this merge
         following = self.keys_by_row.get(row)
         if following:
             self._resume(row, following.pop(0))
@@ -72,11 +76,11 @@ class MarkingLoader(Loader):
 
     Args:
         arguments, options: arguments of ``Loader``.
-        brings_b: for each pair, whether its tile of B has to be loaded.
+        brings_b: for each simulated pair, in order, whether its tile of B has to be loaded.
         tell: progress callback, called with the number of pairs released.
 
     Attributes:
-        released_at: cycle in which each pair was released.
+        released_at: cycle in which each simulated pair was released, in the same order.
     """
 
     def __init__(
@@ -153,7 +157,10 @@ class SplicedExTensor(ExTensor):
         )
 
     def _keys_by_row(self) -> dict[tuple[int, int], list[Integers]]:
-        """Return, for each M1 and N2, the keys that memory holds before the rows of each pair are merged."""
+        """Return, for each M1 and N2, the keys that memory holds before the rows of each pair are merged.
+
+        The list of an M1 and N2 has the order of the pairs, in which ``ResumedProduct`` removes its arrays.
+        """
         keys_by_row: dict[tuple[int, int], list[Integers]] = {}
         for number, (tile, _) in zip(self.numbers, self._list_pairs(), strict=True):
             rows, keys = self._keys(number)
@@ -207,6 +214,8 @@ class SplicedRun:
 class ExTensorSampler:
     """A sampler that estimates the run of an ExTensor from simulated windows of pairs of tiles.
 
+    A single window (``Sample.window``) is not supported; the caller rejects it.
+
     Args:
         parameters: the parameters of the machine.
         a, b: the operands.
@@ -247,7 +256,10 @@ class ExTensorSampler:
         return self.rounds.full_run_reason()
 
     def sampled(self) -> Sampled:
-        """Simulate windows until the interval is as narrow as requested, and return the estimate."""
+        """Simulate windows until the interval is as narrow as requested, and return the estimate.
+
+        Call this method only if ``full_run_reason`` returns an empty text: otherwise there are no rounds.
+        """
         return self._sampled(*self.rounds.run(self._measure, self._estimate))
 
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
@@ -284,13 +296,13 @@ class ExTensorSampler:
             cycles=estimate,
             windows=len(measured.windows),
             window_cycles=self.rounds.cycles,
-            strata=len(measured.windows) - 2,
+            strata=len(measured.windows) - 2,  # the first and the last window are always simulated
             cycles_simulated=round(measured.cycles.sum()),
             operations=self._operations(),
             traffic=traffic,
             memory=scale_memory(traffic, measured.end),
             traffic_minimum_bytes=self._minimum_bytes(),
-            traffic_ratio=None,
+            traffic_ratio=None,  # the functional pass counts all bytes exactly
             exact=("operations", "traffic"),
             estimated=("cycles", "memory"),
             reference=REFERENCE,
@@ -329,7 +341,10 @@ class ExTensorSampler:
         return least_bytes(self.work.tiling.a, self.work.tiling.b) + written
 
     def _check(self, machine: SplicedExTensor, answer: CsrArray) -> Comparison:
-        """Compare the sums of the simulated pairs with products of their tiles by scipy."""
+        """Compare the sums of the simulated pairs with products of their tiles by scipy.
+
+        An element can get terms from every simulated pair, so the terms of the pairs add up in the tolerance.
+        """
         a, b = self.work.tiling.matrices
         sums: list[list[Any]] = [[], [], []]  # entries, values, sizes of the terms
         terms = 0

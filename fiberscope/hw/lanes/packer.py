@@ -17,8 +17,9 @@ from fiberscope.sim.errors import SimulationError
 class Packer(Component):
     """A packer that moves the items of an array together, so that all its rows but the last are full.
 
-    Interface: ``lanes`` receives arrays row by row, see ``fiberscope.hw.lanes.rows``, in which lanes before
-    the stops can be empty. ``packed`` sends the unchanged items in the same order, at most one row a cycle.
+    Interface: ``lanes`` receives arrays row by row, see ``fiberscope.hw.lanes.rows``. A token of the kind
+    ``EMPTY`` before the stops is an empty lane within the array. ``packed`` sends the unchanged items in the
+    same order, at most one row a cycle. The stops that leave have the level 0.
     All rows but the last of an array are full; the last row has stops in its remaining lanes. If the number
     of items is a multiple of ``outputs``, or 0, the last row holds only stops. Input rows and output rows can
     have different widths.
@@ -29,9 +30,9 @@ class Packer(Component):
     row. While a full or last output row is blocked, no row moves.
 
     Accounting: busy while rows move; waiting for the first output without a free slot; waiting for the first
-    lane without a token within an array, or if another lane has a token.
+    lane without a token after the first item of an array, or if another lane has a token; else idle.
 
-    Counts: ``rows``, the rows accepted; ``words``, the items sent; ``packed_rows``, the rows sent.
+    Counts: ``rows``, the rows accepted; ``words``, the number of items sent; ``packed_rows``, the rows sent.
 
     Source: MINT (Section V-A, Figure 9): a crossbar, which a prefix sum of the valid lanes controls.
     Different widths are a choice of this model.
@@ -66,7 +67,7 @@ class Packer(Component):
         self.values = array("d", bytes(8 * self.capacity))
         self.oldest = 0  # index of the oldest item in the ring
         self.held = 0  # number of items in the ring
-        self.in_array = False  # whether items of an array were accepted, but not its stop
+        self.in_array = False  # whether an item of an array was accepted, but not its stop
         self.has_stop = False  # whether the stop of an array was accepted, but not sent
         self.rows = self.words = self.packed_rows = 0
 
@@ -77,12 +78,15 @@ class Packer(Component):
         check_connected(self, "packed", self.outputs)
 
     def tick(self, now: int) -> int:
-        """Accept a row, and send a row."""
+        """Accept a row if possible, and send a row if one is complete."""
         missing = lanes.first_missing(self.lanes)
+        # With at most ``outputs`` items held, another row fits in the ring of ``inputs`` + ``outputs`` items
         accepts = missing < 0 and not self.has_stop and self.held <= self.outputs
-        if not (accepts or self.has_stop or self.held >= self.outputs):
+        if not (accepts or self.has_stop or self.held >= self.outputs):  # nothing to accept or to send
             is_waiting = self.in_array or lanes.any_shown(self.lanes)
             return self.wait_input(self.lanes[missing]) if is_waiting else self.idle()
+        # Checked before the row is accepted: a row that completes an output row is sent in the same cycle, so
+        # it must not be accepted if the output row cannot leave
         if self.has_stop or self.held >= self.outputs or self._completes_row():
             full_lane = lanes.first_full(self.packed)
             if full_lane >= 0:

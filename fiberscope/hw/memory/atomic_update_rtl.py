@@ -22,13 +22,13 @@ from fiberscope.hw.value_type import AUTO, TYPES
 from fiberscope.sim.errors import SimulationError
 
 CYCLES = (1, 8)  # of each of the three latencies
-STALLS = "stalls"  # status output: an update waits for its destination
+STALLS = "stalls"  # status output: all stages move, but an update waits for its destination
 FORWARDED = "forwarded"  # status output: an update is accepted while its destination is in flight
 
 
 @dataclass(frozen=True)
 class AtomicUpdateParameters(Parameters):
-    """Parameters of a unit.
+    """Sizes, operation and latencies of the pipeline.
 
     Args:
         mode: ``"stall"`` or ``"forward"``.
@@ -36,7 +36,8 @@ class AtomicUpdateParameters(Parameters):
         entries: number of destinations, 1 to 1,024.
         value_bits: bits of a value and of a property, integers in two's complement, 2 to 53. The module does
             not detect the overflow of a sum.
-        read_latency, reduce_latency, write_latency: cycles of each step, 1 to 8.
+        read_latency, reduce_latency, write_latency: cycles of each step, 1 to 8. The reduction is
+            combinational in one stage; all other cycles of a step are plain registers that delay.
     """
 
     mode: str = choice(STALL, MODES)
@@ -59,7 +60,11 @@ class AtomicUpdateParameters(Parameters):
 
 
 def port_contents(parameters: AtomicUpdateParameters) -> PortContents:
-    """Return the ports; values are whole numbers."""
+    """Return the ports; values are whole numbers.
+
+    The module does not check a destination: the sender must avoid numbers of ``entries`` or above, for which
+    the component raises ``SimulationError``.
+    """
     place = {"coordinate": index_bits(parameters.entries)}
     value = {"value": Field("value", parameters.value_bits, "whole")}
     return {
@@ -93,13 +98,15 @@ def design(parameters: AtomicUpdateParameters, streams: Streams) -> None:
     """Create a pipeline with one enable: a read of synchronous memory, the reduction, and the write.
 
     Stage n has the operation that was accepted n + 1 cycles before. An operation leaves in the last stage of
-    the window; its result is written at the end of the stage before. With forwarding, further stages after
-    the window keep the results that were written after an update in reduction has read its property.
+    the window; its result is written at the end of the stage before. With forwarding, ``read_latency`` - 1
+    further stages follow the window. The update in reduction read the memory before the results in these
+    stages were written, so it needs them from there.
     """
     moves: Signal = pyrtl.WireVector(1, "moves")
     behind = parameters.read_latency - 1 if parameters.mode == FORWARD else 0
     bits = index_bits(parameters.entries)
     stages = [_stage(f"{i:02}", bits) for i in range(parameters.window + behind)]
+    # The operation in the last stage of the window is no longer in flight: its result is in the memory
     entering = _entering(parameters, streams, moves, stages[: parameters.window - 1])
     for stage, before in zip(stages, [entering, *stages], strict=False):
         for name, wire in vars(stage).items():
@@ -111,6 +118,7 @@ def design(parameters: AtomicUpdateParameters, streams: Streams) -> None:
     touched.send(tells, {"control": last.stop, "coordinate": unless(last.stop, last.place)})
     temporaries.send(last.read, {"coordinate": last.place, "value": value})
     moves <<= ~((tells & ~touched.ready) | (last.read & ~temporaries.ready))
+    # The token of the last stage shows at a port, so only the stages before it are pending unseen
     inside = [stage.update | stage.read | stage.stop for stage in stages[: parameters.window - 1]]
     streams.show(PENDING, any_of("inside", inside))
 
@@ -124,7 +132,9 @@ def _stage(number: str, bits: int) -> _Stage:
 def _entering(
     parameters: AtomicUpdateParameters, streams: Streams, moves: Signal, flying: Sequence[_Stage]
 ) -> _Stage:
-    """Return the operation that enters the first stage if all stages move; drive ``ready`` of the inputs.
+    """Return the operation that enters the first stage if all stages move.
+
+    The function also drives ``ready`` of the inputs, and the status outputs ``STALLS`` and ``FORWARDED``.
 
     Args:
         streams: the streams of the module.
@@ -139,7 +149,8 @@ def _entering(
     if parameters.mode == FORWARD:
         unreduced = parameters.reduce_latency - 1
         # When the entering update is reduced, an update that is now in stage ``unreduced`` or later has been
-        # reduced, so that its result is forwarded. That a read makes its property neutral is not forwarded.
+        # reduced, so that its result is forwarded. The neutral property that a read leaves is not forwarded.
+        # If a match is before ``unreduced``, the youngest match is too, so all matches can be tested alike.
         cannot = [
             match if i < unreduced else match & stage.read
             for i, (match, stage) in enumerate(zip(same, flying, strict=True))
@@ -163,8 +174,16 @@ def _values(
 ) -> tuple[Signal, Signal]:
     """Create the memory and the reduction.
 
+    Args:
+        parameters: parameters of the module.
+        streams: the streams of the module.
+        moves: whether all stages move.
+        entering: the operation that enters the first stage.
+        flying: all stages, including those after the window.
+
     Returns:
-        Whether the property of the last stage was neutral before its update, and the value of the last stage.
+        Whether the property of the last stage of the window was neutral before its update; and the property
+        after this update, or for a read the property before it becomes neutral.
     """
     reads, window = parameters.read_latency, parameters.window
     memory = Sram("temporary", parameters.entries, parameters.value_bits)
@@ -190,7 +209,8 @@ def _property(
 ) -> Signal:
     """Return the property read from memory, one cycle later; neutral for a destination that was not written.
 
-    A register bit for each destination is set by an update, and cleared by a read.
+    A register bit for each destination is set by an update, and cleared by a read. An SRAM has no reset, and
+    the bits also let a read make a property neutral without writing to the memory.
     """
     written: Signal = pyrtl.Register(parameters.entries, "written")
     place = decoded(writes.place, parameters.entries)
@@ -212,6 +232,7 @@ def _forwarded(
         now: the stage of the update that is reduced.
         later: the stages after it, each with its result.
     """
+    # From the oldest to the youngest stage, so that the youngest match is selected last and wins
     for stage, result in reversed(later[parameters.reduce_latency - 1 :]):
         before = pyrtl.select(stage.update & (stage.place == now.place), result, before)
     return alias("forwarded_property", before)
@@ -266,6 +287,12 @@ def _matching(
     write_latency: int = 1,
     values: str = AUTO,
 ) -> AtomicUpdateParameters:
+    """Return the parameters of the module for a component with these arguments, at the full value width.
+
+    Raises:
+        ValueError: an operation of the caller, values in floating point, or a ``neutral`` other than that of
+            the module.
+    """
     if not isinstance(operation, str):
         raise ValueError("atomic_update: an operation of your own has no module")
     if TYPES[values].floats:
@@ -297,7 +324,7 @@ BLOCK = unit(
     AtomicUpdateParameters,
     port_contents,
     design,
-    status={STALLS: 1, FORWARDED: 1, PENDING: 1},  # the first two in each cycle that counts
+    status={STALLS: 1, FORWARDED: 1, PENDING: 1},  # the first two are high in each cycle that they count
     counters={
         "accepted": elements("updates"),
         "stalls": StatusCounter(STALLS),

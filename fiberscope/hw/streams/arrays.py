@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Array loads: blocks that read the values that references name."""
+"""Array loads: a block that reads the value of an array for each reference."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from fiberscope.sim.protocol import ANY
 
 
 class ArrayLoad(StreamBlock):
-    """Reads for each reference the value that it names.
+    """Reads for each reference the value of an array at this index.
 
-    Interface: references arrive on ``in_ref``, values leave on ``out_val``. For an N token the value
-    ``empty`` (0 by default) leaves, marked ``ABSENT``. Stops and done pass unchanged.
+    Interface: references arrive on ``in_ref``, values leave on ``out_val``. For an N token the value of the
+    attribute ``empty`` leaves, marked ``ABSENT``. Stops and done pass unchanged.
 
     Timing: one token per cycle.
 
-    Quirks: Q13: integers, and the value for an N, are marked as integers
-    (``fiberscope.hw.streams.tokens.INTEGER``).
+    Quirks: Q13: all values are marked as integers (``fiberscope.hw.streams.tokens.INTEGER``) if the array
+    that the constructor gets has an integer type. The value for an N is always marked.
 
-    Counts: ``loads``, and ``addresses``, the number of different addresses that were loaded.
+    Counts: ``loads``, and ``addresses``, the number of different references that were loaded. N is no load.
 
     Source: SAM (ASPLOS 2023), Definition 3.5, in the mode *load*; the public simulator's array (weiya711/sam
     at 6e477d1).
@@ -38,6 +38,9 @@ class ArrayLoad(StreamBlock):
         values: the values of the array, by reference. A contiguous, writable array of doubles is not copied,
             and must not change before the end of the run.
         quirks: see ``StreamBlock``.
+
+    Attributes:
+        empty: value for an N token, 0 unless it is set after construction.
 
     Raises:
         SimulationError: during the run, if a reference lies outside the array.
@@ -54,13 +57,14 @@ class ArrayLoad(StreamBlock):
         self.values = values_of(values)  # C: double[::1]
         self.size = len(self.values)
         self.mark_of_empty = INTEGER if quirks & Q13 else 0
+        # The public simulator's ALU distinguishes integers; ``values_of`` has made doubles of them
         self.mark = self.mark_of_empty if np.issubdtype(np.asarray(values).dtype, np.integer) else 0
         self.empty = 0.0  # C: public
         self.loads = self.addresses = 0
-        self._is_loaded = bytearray(self.size)
+        self._is_loaded = bytearray(self.size)  # one byte for each value, quick to test in compiled code
 
     def update(self, now: int) -> int:
-        """Read one value, or pass a stop or done."""
+        """Read one value, send ``empty`` for an N, or pass a stop or done."""
         source = self.in_ref
         if not source.can_pop():
             return self.wait_input(source)
@@ -75,10 +79,10 @@ class ArrayLoad(StreamBlock):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def load(self, address: int) -> float:
-        """Return the value at an address, and count the load.
+        """Return the value of a reference, ``address``, and count the load.
 
         Raises:
-            SimulationError: if the address lies outside the array.
+            SimulationError: if the reference lies outside the array.
         """
         check_address(self.name, address, self.size)
         self.loads += 1

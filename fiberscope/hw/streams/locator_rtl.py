@@ -25,10 +25,11 @@ class LocatorParameters(Parameters):
 
     Args:
         size: number of coordinates of the level, 0 to 65536.
-        bases: 1 if a stream names the fiber to search, 0 if the level has only one fiber.
+        bases: 1 if the stream ``in_base`` gives the fiber to search; 0 without this stream, for which the
+            first fiber is searched.
         coordinate_bits: width of a coordinate, 4 to 55.
-        reference_bits: width of a reference, enough for all coordinates; the sender must avoid fibers that
-            do not fit.
+        reference_bits: width of a reference, enough for all coordinates, at most 62. References of fibers
+            that do not fit wrap around, so the sender must avoid these fibers.
     """
 
     size: int = number(64, 0, 1 << 16)
@@ -38,7 +39,7 @@ class LocatorParameters(Parameters):
 
 
 def port_contents(parameters: LocatorParameters) -> PortContents:
-    """Return the fields of the streams: coordinates with their references, and what is found."""
+    """Return the fields of the streams: the inputs, with ``in_base`` if there is one, then the outputs."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     references = tokens.numbers(parameters.reference_bits)
     bases = {"in_base": references} if parameters.bases else {}
@@ -53,10 +54,18 @@ def port_contents(parameters: LocatorParameters) -> PortContents:
 
 
 def design(parameters: LocatorParameters, streams: Streams) -> None:
-    """Build the locator: a comparison with the size; no registers."""
+    """Build the locator without registers: the comparison with the size, and the reference that is found.
+
+    All inputs must have the same shape: the stops and done of ``in_crd`` decide for all streams. The
+    component raises ``SimulationError`` otherwise, the module does not check.
+    """
+    # The inputs have the order of ``port_contents``: ``in_crd``, ``in_ref``, and perhaps ``in_base``
     heads = [Head.from_stream(stream) for stream in streams.inputs.values()]
     crd, ref = heads[:2]
+    # A dropped coordinate waits for room at the outputs too, as every update of a ``StreamBlock`` does
     acts = alias("acts", tokens.room_in(streams) & reduce(and_, [head.shown for head in heads]))
+    # Every coordinate is below a size that needs more bits than a coordinate has. No coordinate is below 0,
+    # so the comparison is left out for a size of 0.
     within = pyrtl.Const(parameters.size >> len(crd.payload) > 0, 1)
     if parameters.size:
         within = within | (crd.payload < parameters.size)
@@ -78,7 +87,10 @@ class LocatorAdapter(StreamAdapter):
     PORTS = DenseLocator.PORTS
 
     def counters(self) -> dict[str, int]:
-        """Return the counters of the component."""
+        """Return the counters of the component, which follow from the tokens at the ports.
+
+        Data and N are look-ups. Those that give no coordinate at ``out_crd`` are ``missed``.
+        """
         lookups = self.moved["in_crd", DATA] + self.moved["in_crd", EMPTY]
         count = self.moved["out_crd[0]", DATA]
         return {"found": count, "missed": lookups - count} | super().counters()

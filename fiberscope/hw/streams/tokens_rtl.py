@@ -2,7 +2,8 @@
 
 A coordinate, a reference and the level of a stop share the payload wires of their streams. In a stream of
 values, the level has its own wires, as it has its own word in a channel. Fields that a kind of token does not
-have are zero.
+have are zero. The marks ``ABSENT`` and ``INTEGER`` of a value have no wires here; ``absent_values_rtl`` adds
+a wire for ``ABSENT`` where operators need it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ LEVEL_BITS = 4  # a stop ends a fiber and at most 15 outer lists
 
 
 def numbers(bits: int) -> Content:
-    """Return the fields of a stream of coordinates or references; the payload also holds a stop's level."""
+    """Return the fields of a stream of coordinates or references; the payload also holds a stop's level.
+
+    A channel carries payload and level in the same word, the coordinate.
+    """
     return {"control": KIND_BITS, "payload": Field("coordinate", bits, "unsigned")}
 
 
@@ -57,8 +61,10 @@ class Head:
     Attributes:
         is_data, is_stop, is_empty, is_done: whether there is a token, and it is of this kind.
         is_control: whether it is a stop or done.
-        payload: coordinate, reference or value of a data token; None in a stream of repeat signals.
-        level: level of a stop; does not exist in a stream of repeat signals.
+        payload: coordinate, reference or value of a data token; in a stream of numbers, the level of a stop
+            too. None in a stream of repeat signals.
+        level: level of a stop, valid only with ``is_stop``: in a stream of numbers, a data token has the low
+            bits of its payload here. Does not exist in a stream of repeat signals.
     """
 
     def __init__(self, shown: Signal, fields: Mapping[str, Signal]) -> None:
@@ -71,7 +77,8 @@ class Head:
         self.is_done = shown & (kind == DONE)
         self.is_control = self.is_stop | self.is_done
         self.payload: Signal = fields.get("payload", fields.get("value"))
-        if self.payload is not None:
+        if self.payload is not None:  # repeat signals have neither a payload nor a level
+            # a payload can be wider than a level, and holds the level in its lowest bits
             self.level: Signal = fields.get("level", self.payload)[:LEVEL_BITS]
 
     @classmethod
@@ -80,9 +87,11 @@ class Head:
         return cls(stream.valid, stream.fields)
 
     def registered(self, moves: Signal) -> Head:
-        """Return the head of the last cycle in which ``moves`` was high; its payload is only the level.
+        """Return a copy of the head that is loaded in each cycle in which ``moves`` is high.
 
-        No head is shown before. Call this method once in a module, as the names of its registers are fixed.
+        The payload of the copy is only the level, also for data. No token is shown before the first load.
+        Call this method once in a module, as the names of its registers are fixed. The stream must have
+        levels; repeat signals have none.
         """
         shown: Signal = pyrtl.Register(1, "holds")
         kind: Signal = DataRegister(KIND_BITS, "held_kind")
@@ -96,13 +105,16 @@ class Head:
     def raised(self) -> Signal:
         """Return the level of the stop, raised by one: the level of a stop that ends one more list.
 
-        The highest level, 15, becomes 0; the sender must avoid it.
+        The highest level, 15, becomes 0; the sender must avoid it. Repeat signals have no level to raise.
         """
         return (self.level + 1)[:LEVEL_BITS]
 
 
 def room_in(streams: Streams) -> Signal:
-    """Return whether every output except ``overflow`` has a free slot; if not, a block stalls."""
+    """Return whether every output except ``overflow`` has a free slot; if not, a block stalls.
+
+    Call this function once in a module, as the name of its wire is fixed.
+    """
     ready = [stream.ready for label, stream in streams.outputs.items() if label != OVERFLOW]
     return alias("room", reduce(and_, ready))
 
@@ -112,6 +124,7 @@ def kind_of(data: Signal, stop: Signal, done: Signal) -> Signal:
 
     The bits follow from the codes ``DATA`` 0, ``STOP`` 1, ``EMPTY`` 2 and ``DONE`` 3.
     """
+    # N needs no flag of its own: without a flag, the upper bit is 1 and the lower bit 0, the code of N
     return pyrtl.concat(~data & ~stop, stop | done)
 
 
@@ -141,5 +154,8 @@ def token(stream: OutputStream, kind: Signal, level: Signal, payload: Signal) ->
 
 
 def pass_on(stream: OutputStream, valid: Signal, head: Head) -> None:
-    """Offer the token of a head: its kind, its level, and its payload; other fields are not passed on."""
+    """Offer the token of a head: its kind, its level, and its payload; other fields are not passed on.
+
+    The stream and the head must have numbers or values, as in ``send``.
+    """
     send(stream, valid, head.fields["control"], head.level, head.payload)

@@ -20,8 +20,10 @@ class Term:
     digits are the coordinates of its parts, that of the first part the highest.
 
     Args:
-        factor, divisor: numbers of the formula.
-        size: number of the formula; 0 if no remainder is taken.
+        loop: name of the loop.
+        factor: multiplier of the index.
+        divisor: product of the shapes of the lower parts of the flattened rank.
+        size: shape of this part; 0 if no remainder is taken.
     """
 
     loop: str
@@ -39,7 +41,7 @@ class Projection:
 
     @property
     def plain(self) -> str:
-        """The loop whose coordinate this coordinate equals; empty if it must be computed."""
+        """The loop whose coordinate this coordinate equals; empty if there is none, as for a constant."""
         # ``Term(loop)`` has the defaults, with which the term is the loop's coordinate itself.
         is_plain = len(self.terms) == 1 and self.constant == 0 and self.terms[0] == Term(self.terms[0].loop)
         return self.terms[0].loop if is_plain else ""
@@ -48,6 +50,9 @@ class Projection:
 @dataclass(frozen=True)
 class Count:
     """The coordinates of a loop that no operand has: a whole range, or the part in a piece of an outer loop.
+
+    An element e of the outer loop gives the coordinates e, e + ``step``, ... that are below e + ``piece`` and
+    below ``size``.
 
     Args:
         size: end of the range of coordinates.
@@ -68,7 +73,7 @@ class LookUp:
 
     Args:
         rank: name of the rank in the fibertree.
-        variable: name of the rank in the graph; no loop has this name.
+        variable: name of the rank in the graph: that of the rank, with a prime if a loop has the same name.
         loop: loop in whose body the coordinate becomes known; empty if the coordinate is a constant.
         sought: the coordinate.
     """
@@ -97,6 +102,7 @@ def _term(plan: LoopPlan, rank: str, factor: int) -> Term:
     # Of the pieces of a partitioned rank, the innermost one has the coordinates of the rank.
     if lowest == loop:
         return Term(loop, factor)
+    # ``loop_of`` found another loop than ``lowest``, so ``lowest`` is a part of a flattened rank
     ranks = plan.flattened[str(plan.find_holder(lowest))].ranks
     position = ranks.index(lowest)
     divisor = math.prod(plan.shape(lower) for lower in ranks[position + 1 :])
@@ -105,22 +111,25 @@ def _term(plan: LoopPlan, rank: str, factor: int) -> Term:
 
 
 def count_of(plan: LoopPlan, loop: str) -> Count | None:
-    """Return the coordinates of a loop that no operand has; None if they are not ranges of equal size.
+    """Return the coordinates of a loop that no operand has; None if a ``Count`` cannot describe them.
 
-    The pieces of an outer loop must have equal sizes, and must not cross the pieces of a further outer loop.
+    The pieces of an outer loop must have one size, which is a multiple of the loop's own step. They must not
+    cross the pieces of a further outer loop. Pieces by occupancy give None. Only the last piece may be
+    shorter, where the shape ends.
 
     Args:
         plan: plan of the Einsum's loops.
         loop: name of the loop.
     """
     window = find_window(plan, loop)  # depth of the loop over pieces that contain the loop's coordinates
-    step = max(1, plan.find_piece_size(loop))
+    step = max(1, plan.find_piece_size(loop))  # the size is 0 for a loop over single coordinates
     if window == NO_WINDOW:
         return Count(plan.shape(loop), step, "", 0) if plan.leader(loop) is None else None
     pieces = plan.loops[window]
     piece = plan.find_piece_size(pieces)
     outer = find_window(plan, pieces)
-    # A piece that crossed an outer piece would be cut short there, and so have another size.
+    # A piece that crossed an outer piece would be cut short there, and so have another size. ``max`` only
+    # avoids a division by 0: without a size of its pieces (by occupancy), the loop is refused below.
     fits_outer = outer == NO_WINDOW or plan.find_piece_size(plan.loops[outer]) % max(1, piece) == 0
     return (
         Count(plan.shape(loop), step, pieces, piece) if piece and piece % step == 0 and fits_outer else None
@@ -128,7 +137,10 @@ def count_of(plan: LoopPlan, loop: str) -> Count | None:
 
 
 def lookups_of(plan: LoopPlan, operand: Operand) -> tuple[LookUp, ...]:
-    """Return the look-ups in ranks of an operand over whose own coordinates no loop iterates, from the root.
+    """Return the look-ups of an operand, outermost rank first.
+
+    A rank is looked up if no loop scans it, or if a rank above it is looked up in the body of the same loop.
+    A rank whose coordinate no loop determines has no look-up, and neither have the ranks below it.
 
     Args:
         plan: plan of the Einsum's loops.
@@ -143,6 +155,7 @@ def lookups_of(plan: LoopPlan, operand: Operand) -> tuple[LookUp, ...]:
         # A rank below a look-up in the body of the same loop is looked up too: its fiber is known only there.
         if not (scanned and plain) or any(lookup.loop == loop for lookup in lookups):
             index = Index(((rank, 1),)) if use is None or plain else use.index
+            # A graph joins the levels with one name, so the rank must not have the name of a loop
             variable = f"{rank}'" if rank in plan.loops else rank
             lookups.append(LookUp(rank, variable, loop, projection_of(plan, index)))
     return tuple(lookups)

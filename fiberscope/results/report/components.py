@@ -22,10 +22,10 @@ class Component(ReportPart):
 
     Args:
         cycles: all cycles; each is in one of the four states.
-        busy: cycles with work.
+        busy: cycles in which the component does work.
         input_stall, output_stall: cycles of waiting for a token at an input port, or for space at an output
             port.
-        idle: cycles without work.
+        idle: cycles in which the component has no work; each component's docstring defines its states.
         input_stall_by_port, output_stall_by_port: the stalls by port; ports without stalls are omitted.
         counters: numbers of events by name.
     """
@@ -44,9 +44,10 @@ class Components(dict[str, Component]):
     """Components by instance name.
 
     In ``components["gamma.pe00.merger"]``, the name of the machine and leading zeros of numbers are optional.
-    The name of a family (components whose names differ only in their trailing numbers) gives its members:
-    ``components["pe.merger"]`` equals ``components.family("pe.merger")``. A component precedes a family of
-    the same name. ``in`` and ``get`` accept full names only.
+    The name of a family gives its members: ``components["pe.merger"]`` equals
+    ``components.family("pe.merger")``. Members have equal names apart from the numbers at the end of each
+    part of a name. A family's name has neither these numbers nor the machine's name. A component precedes a
+    family of the same name. ``in`` and ``get`` accept full names only.
     """
 
     @classmethod
@@ -56,11 +57,12 @@ class Components(dict[str, Component]):
             cls, handler.generate_schema(dict[str, Component])
         )
 
+    # Only a name that is no key comes here: full names remain a plain look-up in a dictionary
     def __missing__(self, name: str) -> Any:  # noqa: ANN401  (a component, or the members of a family)
         """Return the component of a short name, or the members of a family.
 
         Raises:
-            KeyError: the name is neither; the message has the nearest names.
+            KeyError: the name is neither; the message has the nearest names, or else the first names.
         """
         from fiberscope.sim.scopes import full_name  # noqa: PLC0415  (loads the engine)
 
@@ -71,10 +73,11 @@ class Components(dict[str, Component]):
         """Return the components of a family, as in ``family("pe.merger")``.
 
         Raises:
-            KeyError: there is no such family; the message has the nearest names.
+            KeyError: there is no such family; the message has the nearest names, or else the first names.
         """
         members = {member: self[member] for member in self if family_name(member) == name}
         if not members:
+            # Families first: without a similar name, the hint lists only the first choices
             hint = nearest(name, [*dict.fromkeys(map(family_name, self)), *self])
             raise KeyError(f"no component or family is called {name}; {hint}")
         return Components(members)
@@ -87,7 +90,8 @@ class Components(dict[str, Component]):
     def total(self) -> Component:
         """Return the sums of the cycles, states and counters of all components.
 
-        Cycles of components in different clocks are added as they are. Stalls by port are left out.
+        Cycles of components in different clocks are added as they are. Stalls by port are left out, as equal
+        names of ports mean different things in different components.
         """
         names = dict.fromkeys(name for component in self.values() for name in component.counters)
         sums = {state: sum(getattr(component, state) for component in self.values()) for state in COUNTS}
@@ -99,7 +103,8 @@ class Components(dict[str, Component]):
     def frame(self) -> pd.DataFrame:
         """Return a row for each component: its family, its cycles by state, its counters.
 
-        The index is the instance name. Counters of other components are null.
+        The index is the instance name. A counter that a component does not have is null. All columns but
+        ``family`` have the type ``Int64``.
 
         Raises:
             ModuleNotFoundError: pandas is not installed.

@@ -4,7 +4,7 @@ The parts are twins, joined as the machine joins its components. Components of a
 stay components and are connected to the module.
 
 A machine is constructed in a ``SeatKernel`` with a *seat*, a placeholder, for each component in the module.
-The kernel records the seats and their channels. From them follows the composition, and in ``build`` the
+The kernel records the seats and their channels. The composition follows from this record. In ``build``, the
 module replaces all seats.
 """
 
@@ -33,7 +33,8 @@ class Whole:
     Args:
         compose: returns the composition for a recorded machine; raises ``ValueError`` if there is none.
         adapter: class of the adapter for the module.
-        bench_data: returns the parameters of a bench of the module, as JSON values, given the product.
+        bench_data: returns the parameters of a bench of the module, as JSON values, given the recorded
+            machine and the product: the result matrix that the bench compares with.
     """
 
     compose: Callable[[SeatKernel], Composition]
@@ -42,7 +43,9 @@ class Whole:
 
 
 class Seat(Component):
-    """A placeholder for a component that is inside the module. It has the component's ports and never runs.
+    """A placeholder for a component that is inside the module. It never runs.
+
+    It has the ports of the block's adapter: those of the component, and ports that only the RTL has.
 
     Args:
         arguments, options: constructor arguments of the component.
@@ -50,7 +53,8 @@ class Seat(Component):
 
     Attributes:
         joined: labels of the connected ports.
-        counted: returns the component's counters; set for the module that replaces the seats.
+        counted: returns the component's counters. The adapter of the module that replaces the seats sets it;
+            until then there are no counters.
     """
 
     def __init__(self, name: str, *arguments: Any, block: RtlBlock, **options: Any) -> None:  # noqa: ANN401  (any component)
@@ -60,11 +64,14 @@ class Seat(Component):
         self.counted: Callable[[], dict[str, int]] = dict
 
     def declared_ports(self) -> tuple[Port, ...]:
-        """Return the ports of the component."""
+        """Return the ports of the block's adapter, including those that only the RTL has."""
         return self.block.adapter.PORTS
 
     def channels(self, port: str) -> list[Any]:
-        """Return the labels of the connected ports of an array; only their number has a meaning."""
+        """Return the labels of the connected ports of an array instead of their channels.
+
+        A seat has no channels. ``RtlBlock.connected`` uses only the number of the connected ports.
+        """
         return [label for label in self.joined if label.partition("[")[0] == port]
 
     @property
@@ -104,7 +111,9 @@ class _Line:
 
 
 class PartsKernel(Kernel):
-    """A kernel that records a machine's components in its own clock, and their channels. It never runs.
+    """A kernel that records a machine's components in its own clock, and their channels.
+
+    It never runs; the subclass ``SeatKernel`` does.
 
     Args:
         sleep: see ``Kernel``.
@@ -134,14 +143,19 @@ class PartsKernel(Kernel):
     ) -> Channel:
         """Record a channel, and return one that carries no tokens, as machines keep the result."""
         self._note(_Line(producer, output, consumer, input, {"capacity": capacity, "latency": latency}))
+        # The channel is attached to nothing, so any protocol will do
         return Channel(f"{producer.name}.{output}", capacity, latency, ANY)
 
     def _note(self, line: _Line) -> None:
-        """Record a channel inside the module, or at a memory port of the module."""
+        """Record a channel inside the module, or at a memory port of the module.
+
+        At least one end of the channel must be inside the module, which is not checked.
+        """
         if line.producer in self.parts and line.consumer in self.parts:
             self.inner.append(line)
             return
         port = REQUESTS if line.producer in self.parts else REPLIES
+        # labels are ``memory_requests[i]`` and ``memory_replies[i]``, each numbered from 0
         count = sum(label.startswith(port) for label in self.outer)
         self.outer[f"{port}[{count}]"] = line
 
@@ -153,7 +167,7 @@ class PartsKernel(Kernel):
         return line.consumer, line.input
 
     def build(self) -> None:
-        """Do nothing: this kernel never runs."""
+        """Do nothing, as this kernel never runs; ``SeatKernel`` overrides the method."""
 
 
 class Parts(Assembly):
@@ -169,7 +183,10 @@ class Parts(Assembly):
         self._noted = noted
 
     def put(self, kernel: Kernel) -> None:
-        """See ``Assembly``."""
+        """Add the recorded components to a kernel and connect them; see ``Assembly``.
+
+        Call this method once, as the components exist already.
+        """
         for part in self._noted.parts:
             kernel.add(part)
         for line in self._noted.inner:
@@ -197,6 +214,8 @@ class SeatKernel(PartsKernel):
     def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
         """Record a seat, or add any other component.
 
+        The clock of a seat is ignored: all seats are in the module's clock.
+
         Raises:
             SimulationError: a component in the module's clock has no RTL.
         """
@@ -205,6 +224,7 @@ class SeatKernel(PartsKernel):
             return super().add(component)
         if clock is None:
             raise SimulationError(f"{component.name} does not exist as RTL, so no module has it")
+        # not ``super().add``, which only records: a component of another clock runs beside the module
         return Kernel.add(self, component, clock)
 
     def _note(self, line: _Line) -> None:
@@ -221,6 +241,8 @@ class SeatKernel(PartsKernel):
         taps: Mapping[str, tuple[str, ...]],
     ) -> Composition:
         """Return the composition of the parts and the channels between them.
+
+        The module exports its memory ports and each optional port of a part that the machine leaves open.
 
         Args:
             module: name of the module.
@@ -244,7 +266,10 @@ class SeatKernel(PartsKernel):
         return Composition(module, parts, tuple(links), exports | dict(self._alone(parts)), status, taps)
 
     def _alone(self, parts: Mapping[str, Part]) -> Iterator[tuple[str, str]]:
-        """Yield the optional ports of parts that the machine leaves open, which the module exports."""
+        """Yield each optional port of a part that the machine leaves open, with its label in the module.
+
+        The module exports these ports under their own names, so two parts must not have the same open port.
+        """
         for name, seat in self.seats.items():
             there = {stream.label for stream in parts[name].interface.streams}
             alone = {port.name for port in seat.declared_ports() if port.optional}
@@ -252,6 +277,7 @@ class SeatKernel(PartsKernel):
 
     def build(self) -> None:
         """Add the module, and build the components around it."""
+        # ``add`` and ``connect`` of this class only record, so those of ``Kernel`` are called
         top = Kernel.add(self, self._make(self._name, self), self.clocks[0])
         for label, line in self.outer.items():
             from_top = line.producer in self.parts
@@ -270,7 +296,10 @@ def _end(part: Component, port: str) -> str:
 
 
 def _name_in_module(name: str) -> str:
-    """Return the name of a machine's component in the module."""
+    """Return the name of a machine's component in the module: without the machine, ``_`` for each dot.
+
+    A name without a machine in front gives the empty name.
+    """
     return name.partition(".")[2].replace(".", "_")
 
 

@@ -1,7 +1,8 @@
 """Synchronous memory that an SRAM macro can replace: the address in one cycle, the data in the next.
 
 In Verilog, each lane is an array with a registered read, which synthesis infers as a memory with one read
-port and one write port. ``srams`` lists the memories of a twin, for area estimates and macro selection.
+port and one write port. ``Sram.look`` is the exception: it reads the array combinationally, and the register
+is in another module. ``srams`` lists the memories of a twin, for area estimates and macro selection.
 """
 
 from __future__ import annotations
@@ -29,9 +30,13 @@ def memory_kind() -> str:
 
 @dataclass(frozen=True)
 class Macro:
-    """A required SRAM macro: ``entries`` of ``lanes`` of ``bits``, each lane with a write enable.
+    """A required SRAM macro with one read port, one write port, and a write enable for each lane.
 
-    The macro has one read port and one write port.
+    Args:
+        name: name of the memory.
+        entries: number of entries.
+        bits: bits of a lane.
+        lanes: lanes of an entry.
     """
 
     name: str
@@ -85,9 +90,11 @@ _outside: ContextVar[dict[str, Macro] | None] = ContextVar("outside", default=No
 
 @contextmanager
 def memories_outside() -> Iterator[dict[str, Macro]]:
-    """Write each memory of a twin as an instance of a separate module within this context.
+    """Write each ``Sram`` of a twin as an instance of a separate module within this context.
 
-    Yield the macro of each of these modules by name, as they are written.
+    Both the twin and its Verilog must be made within the context. Other memories of PyRTL stay arrays, and
+    so do the memories of a twin that was built before. Yield the macro of each separate module by name; the
+    dictionary is filled when the Verilog is written.
     """
     macros: dict[str, Macro] = {}
     token = _outside.set(macros)
@@ -104,7 +111,7 @@ class Sram:
     that is written in the same cycle returns the old data.
 
     Args:
-        name: name of the macro, a prefix of its wires.
+        name: name of the macro, a prefix of its wires; ``sram_`` precedes it in ``memories_outside``.
         entries: number of entries, at least 1.
         bits: bits of a lane.
         lanes: lanes of an entry, each with a write enable.
@@ -116,10 +123,18 @@ class Sram:
         self._is_outside = _outside.get() is not None
         self._lanes = [] if self._is_outside else [_Lane(self.macro, lane) for lane in names]
         if self._is_outside:
+            # A separate module needs no array here: the writer of the Verilog calls ``_instance``
             pyrtl.working_block().outside.append(self._instance)
 
     def read(self, address: Signal, enable: Signal) -> list[Signal]:
-        """Return the lanes of the entry at the last enabled address; to be called once."""
+        """Return the lanes of the entry at the last enabled address.
+
+        Call either this method or ``look``, and only once, as the memory has one read port.
+
+        Args:
+            address: number of an entry, of ``index_bits(entries)`` bits.
+            enable: one bit; without it, the lanes keep their data.
+        """
         if self._is_outside:  # inputs of the separate module are outputs of this PyRTL block, and vice versa
             self._drive("read_enable", enable)
             self._drive("read_address", address)
@@ -129,7 +144,9 @@ class Sram:
         return [self._read(lane, address, enable) for lane in self._lanes]
 
     def look(self, address: Signal) -> list[Signal]:
-        """Return the lanes of an entry, whose register is outside of this module; to be called once.
+        """Return the lanes of an entry combinationally; the caller registers them in another module.
+
+        Call either this method or ``read``, and only once, as the memory has one read port.
 
         Raises:
             ValueError: the memory is a separate module, which includes the register.
@@ -140,6 +157,7 @@ class Sram:
 
     @staticmethod
     def _read(lane: _Lane, address: Signal, enable: Signal) -> Signal:
+        # No reset: an SRAM has none, so the data are unknown before the first enabled read
         data: Signal = DataRegister(lane.bitwidth, lane.data)
         data.next <<= pyrtl.select(enable, lane[address], data)
         return data
@@ -188,7 +206,7 @@ class AheadSram:
     one read port.
 
     Args:
-        name: name of the macros, numbered.
+        name: name of the macro; with several read ports, each macro appends the number of its port.
         entries: number of entries.
         bits: bits of a word.
         reads: number of read ports.
@@ -198,15 +216,19 @@ class AheadSram:
         ports = [f"{name}_{port}" for port in range(reads)] if reads > 1 else [name]
         self._announced = [pyrtl.WireVector(index_bits(entries), f"{port}_announced") for port in ports]
         self._srams = [Sram(port, entries, bits) for port in ports]
-        always = pyrtl.Const(1, 1)
+        always = pyrtl.Const(1, 1)  # an address is announced in every cycle, needed or not
         self._words = [
             sram.read(address, always)[0] for sram, address in zip(self._srams, self._announced, strict=True)
         ]
+        # One bypass register serves all read ports, as at most one word is written in a cycle
         self._written: Signal = DataRegister(bits, f"{name}_written")
         self._hits = [pyrtl.Register(1, f"{port}_hit") for port in ports]
 
     def announce(self, address: Signal, port: int = 0) -> None:
-        """Announce the address of the next cycle at a read port; to be called once for each port."""
+        """Announce the address of the next cycle at a read port; to be called once for each port.
+
+        Bits of the address above those of an entry's number are dropped without an error.
+        """
         wire = self._announced[port]
         wire <<= address[: len(wire)]
 
@@ -215,7 +237,10 @@ class AheadSram:
         return pyrtl.select(self._hits[port], self._written, self._words[port])
 
     def write(self, address: Signal, word: Signal, enable: Signal) -> None:
-        """Write a word at the end of the cycle, if enabled; to be called once."""
+        """Write a word at the end of the cycle, if enabled; to be called once.
+
+        Bits of the address above those of an entry's number are dropped without an error.
+        """
         place = address[: len(self._announced[0])]
         self._written.next <<= word  # in every cycle, as only a hit makes a read use the register
         for sram, announced, hit in zip(self._srams, self._announced, self._hits, strict=True):

@@ -1,7 +1,7 @@
 """Lower index notation to a stream graph.
 
-1.  A statement becomes a phase of the graph. Phases run one after another; later phases read what earlier
-    phases wrote.
+1.  A statement becomes a phase of the graph, or two phases if it has a dense result and an accumulator
+    (``_split_dense_result``). Phases run one after another; later phases read what earlier phases wrote.
 2.  The loops of a statement are the variables of its result and of a sum around the whole right side, in the
     given order. The loops of any other sum are nested inside these loops.
 3.  A loop iterates over its iteration expression (``terms.py``): a product intersects coordinates, and an
@@ -10,7 +10,7 @@
     lacks an operand, the operand's reference is the empty token N, which an array loads as the value 0.
 4.  A dense level of the result needs all coordinates: its loop is united with all coordinates.
 5.  An operand without the variable is repeated for each coordinate.
-6.  After the last loop follow an array for each operand and an ALU for each operator.
+6.  An array for each operand and an ALU for each operator follow the last loop.
 7.  A sum within an expression becomes a reducer for each variable. The reducer keeps the 0 of an empty fiber,
     because the values of other operands have an element at the same point.
 8.  Droppers, reducers, holds, an accumulator and writers then write the result (``results.py``).
@@ -56,8 +56,10 @@ def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order
         order: all index variables, in the order of the loops, outermost first.
 
     Raises:
-        InputError: a statement has no graph with this order of loops.
+        InputError: a statement has no graph with this order of loops, or none at all: a function without a
+            block, or an index variable whose size no operand gives.
     """
+    # A copy, to which ``_split_dense_result`` adds the formats of temporary tensors. The graph needs them.
     formats = dict(formats)
     phases = [phase for statement in statements for phase in _split_dense_result(statement, formats, order)]
     graph = Graph(_collect_statement_formats([statement for statement, _order in phases], formats))
@@ -85,7 +87,8 @@ def _split_dense_result(
 ) -> list[tuple[Assignment, Sequence[str]]]:
     """Return a statement as phases: an accumulator before a dense result gets a phase that copies.
 
-    An accumulator outputs only the coordinates that it received, so the copy adds all others.
+    An accumulator outputs only the coordinates that it received, so the copy adds all others. The temporary
+    tensor between the phases is added to ``formats``.
     """
     term = build_term(statement.expression, formats)
     result, format = statement.result, formats[statement.result.tensor]
@@ -93,6 +96,7 @@ def _split_dense_result(
     if not has_dense_level or not Result(result, format, _nest(term, result, order)).accumulates:
         return [(statement, order)]
     name = new_name(formats)
+    # compressed in each level, as the accumulator writes only the points that it received
     formats[name] = Format("s" * len(format.order), format.order)
     copy = Access.plain(name, result.variables)
     # the loops of the copy follow the levels of the result, so that the copy needs no accumulator
@@ -107,7 +111,7 @@ def _nest(term: Term, result: Access, order: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Statement:
-    """Lowers one statement into a phase of a graph."""
+    """Lowers one statement, as ``_split_dense_result`` returns them, into one phase of a graph."""
 
     def __init__(
         self,
@@ -127,7 +131,7 @@ class _Statement:
         """Add the blocks of the statement to the graph.
 
         Raises:
-            InputError: the statement has no graph with this order of loops.
+            InputError: see the function ``lower``.
         """
         self._check_paths()
         body = self._term.term if isinstance(self._term, TermSum) else self._term
@@ -138,6 +142,7 @@ class _Statement:
         self._result.write(self._blocks, loops, self._value(body, loops))
 
     def _check_paths(self) -> None:
+        """Raise ``InputError`` for an operand whose levels are stored in another order than the loops."""
         for operand in iterate_operands(self._term):
             path = [operand.access.variables[dimension] for dimension in operand.format.order]
             # a scanner needs the reference of the level above, so an outer level needs an outer loop
@@ -146,7 +151,10 @@ class _Statement:
                 raise InputError(f"order {','.join(self._order)}: {stored}, which the loops must follow")
 
     def _loop(self, term: Term, variable: str, outer: Wire | None, *, dense: bool = False) -> LoweredLoop:
-        """Add the blocks of a loop, with all coordinates if ``dense``; see ``lower_loop``."""
+        """Add the blocks of a loop; see ``lower_loop``.
+
+        The loop has all coordinates if ``dense``, or if no operand of the term has the variable.
+        """
         iteration = derive_iteration(term, variable)
         needs_all = dense and iteration is not None and not is_full(iteration, variable)
         if iteration is None or needs_all:
@@ -157,6 +165,7 @@ class _Statement:
         return lower_loop(self._blocks, term, iteration, variable, outer)
 
     def _check_size(self, variable: str) -> None:
+        """Raise ``InputError`` if no operand of the statement has the variable, and so gives its size."""
         if not any(operand.has_level(variable) for operand in iterate_operands(self._term)):
             raise InputError(
                 f"{self._statement.result}: no tensor on the right has {variable}, so nothing says how many "
@@ -201,6 +210,9 @@ def lower_loop(
 ) -> LoweredLoop:
     """Add the blocks of a loop, and advance the references of the operands to its coordinates.
 
+    The function changes ``references`` and ``is_certain`` of the operands. The result describes the loop for
+    the blocks that write (``results.py``).
+
     Args:
         blocks: builder of the graph's blocks.
         term: the term that the loop computes.
@@ -221,6 +233,7 @@ def lower_loop(
     for operand in optional:
         operand.is_certain = False
     operands_with_level = [operand for operand in references if operand is not None]
+    # ``filled`` is about storage: ``Result`` adds further droppers for loops whose stored fibers can be empty
     filled = is_complete or all(operand.has_no_empty_fiber(variable) for operand in operands_with_level)
     intersects = isinstance(iteration, Join) and iteration.kind == "intersect"
     return LoweredLoop(variable, coordinates, intersects, filled)
@@ -231,7 +244,8 @@ def add_value(blocks: Blocks, term: Term, wire_of: Callable[[Operand | TermSum],
 
     Args:
         blocks: builder of the graph's blocks.
-        wire_of: returns the values of an operand or sum that is already computed; None to load an operand.
+        wire_of: returns the values of a sum, or of an operand that needs no array; it may add blocks. It
+            returns None for an operand to load from its array.
     """
     if not isinstance(term, Function):
         wire = wire_of(term)
@@ -249,15 +263,16 @@ def _derive_alu_attributes(term: Function) -> dict[str, object]:
     """Return the attributes of an operator's ALU."""
     attributes: dict[str, object] = {"sub": 1} if term.name == "sub" else {}
     if term.constant is not None:
+        # in graph files, ``const0`` is the first operand of the ALU, and ``in2`` the second
         attributes["const0" if term.is_constant_first else "in2"] = repr(term.constant)
-    # a unary function is evaluated at each point of its operand
+    # with one operand, "where any" and "where all" operands have a point mean the same, so nothing is written
     if term.where and (len(term.terms) > 1 or term.constant is not None):
         attributes |= {"where": term.where, "counted": term.counted}
     return attributes
 
 
 def size_sources(term: Term) -> dict[str, tuple[str, int]]:
-    """Return for each index variable the first operand that has it, and the dimension of the operand."""
+    """Return for each index variable the tensor of the first operand that has it, and its dimension there."""
     return {
         variable: next(
             (operand.access.tensor, operand.dimension(variable))
