@@ -60,7 +60,7 @@ from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 
 UNSCALED = -1  # reference of an element of a partial fiber, as in the event class
 TENSORS = (0, 7)  # range of the number of a tensor
-# Fields of ``_next_line``: the number of tokens of a line and a stop, if the line ends its fiber, and if not.
+# Fields of ``_next_line``: slots for the elements of a line and a stop, if it is the last line, and if not.
 TOKEN_COUNTS = "of_last", "of_others"
 
 
@@ -182,6 +182,7 @@ class _Way:
         row = (self.delivered + (place - oldest)[: self.low])[: len(self.delivered)]
         self._write(self.lines, row, line, comes)
         here = [flag | (comes & (place == i)) for i, flag in enumerate(self.here)]
+        # Entries from the oldest on, one-hot: a line is delivered only when all older lines have arrived.
         order = [decoded((oldest + i)[: self.low], len(here)) for i in range(len(here))]
         complete = all_up_to([chosen(list(at), here) for at in order])
         self._give_back(complete, [~chosen(list(at), self.ends) for at in order])
@@ -239,7 +240,7 @@ class _Way:
         return reduce(or_, with_stops, needed <= capacity)
 
     def ask(self, asks: Signal) -> None:
-        """Record that the next line is requested in the cycles in which ``asks`` is 1."""
+        """Record the request of the next line, and what its elements share, while ``asks`` is 1."""
         number = self.line["number"]
         behind = pyrtl.concat((number + 1)[: len(number)], pyrtl.Const(0, self.elements.bits))
         then = pyrtl.select(self.line["ends"], self.line["end"], behind)
@@ -285,7 +286,7 @@ class _Way:
 
 
 def _next_line(elements: Elements, first: Signal, end: Signal) -> dict[str, Signal]:
-    """Return data of the first line of elements ``first`` to ``end`` - 1: its number, lanes and tokens."""
+    """Return the first line of the elements ``first`` to ``end`` - 1; undefined without elements."""
     low, lane = elements.bits, first[: elements.bits]
     number, upper, last = first[low:], end[low:], (end[:low] - 1)[:low]
     is_last = pyrtl.select(end[:low] == 0, follows(upper, number), upper == number)
@@ -316,6 +317,7 @@ def design(parameters: FiberReaderParameters, streams: Streams) -> None:
 
 
 def _receive(parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way]) -> None:
+    """Give each line to its way; a line never waits, as its request has reserved an entry and all slots."""
     replies = streams.inputs["replies"]
     replies.accept(pyrtl.Const(1, 1))
     tag, low = replies.fields["coordinate"], index_bits(parameters.buffer_lines)

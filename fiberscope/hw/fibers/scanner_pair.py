@@ -12,6 +12,9 @@ FIRST_MESSAGES = 64  # messages that a scanner can hold before its arrays grow
 class Scanner:  # C: final
     """One of two scanners: its position in a fiber, its clock, and the messages that it sent to the other.
 
+    After ``begin``, both scanners call ``receive``, then both call ``look_up``, until both are at their ends.
+    A scanner at its end does nothing in these calls.
+
     Args:
         coordinates: coordinates of all fibers of an operand, one fiber after another.
     """
@@ -39,12 +42,16 @@ class Scanner:  # C: final
         self.end = end
         self.stride = (end - first + held_count - 1) // held_count
         self.clock = self.messages_read = self.message_count = 0
+        # Each look-up passes at least one element and sends one message, so these arrays cannot overflow.
         if end - first >= len(self.messages):
             self.messages = array("q", bytes(16 * (end - first)))
             self.times = array("q", bytes(16 * (end - first)))
 
     def receive(self, sender: Scanner) -> None:  # C: noexcept
-        """Seek the larger of the next coordinate and the next message of ``sender``, if there is one."""
+        """Set ``sought`` to the next coordinate, or to the next message of ``sender`` if it is larger.
+
+        At most one message is received, and only if this scanner's clock has reached the message's step.
+        """
         if self.position == self.end:
             return
         self.sought = self.coordinates[self.position]
@@ -62,8 +69,9 @@ class Scanner:  # C: final
         passed = self.stride - 1  # coordinates to pass from the held one before
         if position < self.end:
             coordinate = self.coordinates[position]
-            if coordinate == self.sought:
+            if coordinate == self.sought:  # the walk from the held coordinate before stops at the match
                 passed = (position - self.first) % self.stride
+        # One step for the look-up, and one for each coordinate that is passed on the shorter way.
         self.clock += 1 + min(position - self.position, passed)
         self.messages[self.message_count], self.times[self.message_count] = coordinate, self.clock
         self.message_count += 1
@@ -74,17 +82,19 @@ class ScannerPair:  # C: final
     """Counts the steps of two scanners that intersect two fibers, one scanner per fiber.
 
     In a look-up, a scanner seeks the larger of its next coordinate and the coordinate that the other scanner
-    sent. It moves to its first coordinate that is not below the sought one, and sends this coordinate to the
-    other scanner. If both scanners hold all coordinates of their fibers, a look-up takes one step and both
-    scanners do a look-up in every step. The intersection ends when one of them has passed its last element.
+    sent. It moves to its first coordinate that is not below the sought one, and takes it. If both scanners
+    hold all coordinates of their fibers, a look-up takes one step and both scanners do a look-up in every
+    step. Each sends the coordinate that it has sought. The intersection ends when one of them has passed its
+    last element.
 
     Of a longer fiber, a scanner holds only ``held_count`` evenly spaced coordinates. A look-up passes the
     others one by one, a step each. It starts from the element taken last or from a held coordinate, whichever
     is nearer. From a held coordinate, a look-up that does not find the sought coordinate passes all
-    coordinates up to the next held one. The two scanners then have separate clocks. A scanner receives at
-    most one message per look-up, and only if its own clock has reached the step in which the message was
-    sent. Each scanner continues to the end of its fiber; the message that the other found no further
-    coordinate takes it there in one look-up. The number of steps is the larger of the two clocks.
+    coordinates up to the next held one. If at least one fiber is longer, the two scanners have separate
+    clocks, and each sends the coordinate that it has found, not the coordinate that it has sought. A scanner
+    receives at most one message per look-up, and only if its own clock has reached the step in which the
+    message was sent. Each scanner continues to the end of its fiber; the message that the other found no
+    further coordinate takes it there in one look-up. The number of steps is the larger of the two clocks.
 
     Source: the simulator that ExTensor's authors published (github.com/FPSG-UIUC/DRT), with 33 coordinates.
 
@@ -110,6 +120,8 @@ class ScannerPair:  # C: final
     def steps(self, a: int, end_a: int, fiber: int, last_fiber: int) -> int:
         """Return the steps that a fiber of A takes with each of a range of fibers of B, summed.
 
+        A pair with an empty fiber takes no steps.
+
         Args:
             a, end_a: first element of the fiber of A, and the element after its last one.
             fiber, last_fiber: number of the first fiber of B, and the number after the last one.
@@ -131,6 +143,7 @@ class ScannerPair:  # C: final
                 a += 1
             while b < end_b and self.coordinates_b[b] < sought:
                 b += 1
+            # Each scanner sends what it sought; the larger of both messages bounds the next look-ups.
             sought = max(sought, next_a, next_b)
             a += 1
             b += 1
@@ -144,6 +157,7 @@ class ScannerPair:  # C: final
         scanner_a.begin(a, end_a, self.held_count)
         scanner_b.begin(b, end_b, self.held_count)
         while scanner_a.position < end_a or scanner_b.position < end_b:
+            # Both receive before either looks up, so that neither sees a message of the same round.
             scanner_a.receive(scanner_b)
             scanner_b.receive(scanner_a)
             scanner_a.look_up()

@@ -117,7 +117,11 @@ def _drive(wire: Signal, source: Signal) -> None:
 
 
 def design(parameters: SortedHeadParameters, streams: Streams) -> None:
-    """Build the merge core in the form that the parameters name."""
+    """Build the merge core in the form that the parameters name.
+
+    The module does not check its inputs. A row with more lists than ``entries`` gives a wrong result, where
+    the component raises an error.
+    """
     control = _control(parameters, streams)
     form = _systolic if parameters.form == SYSTOLIC else _sequential
     _send(streams, control, form(parameters, streams, control))
@@ -128,6 +132,7 @@ def _control(parameters: SortedHeadParameters, streams: Streams) -> _Control:
     tasks, elements = streams.inputs["tasks"], streams.inputs["elements"]
     running: Signal = pyrtl.Register(1, "running")
     awaited: Signal = pyrtl.Register(parameters.entries.bit_length(), "awaited")
+    # Wires without a driver yet: the form drives them, and its logic reads signals that depend on them.
     ends, stays, taken = (pyrtl.WireVector(1, name) for name in ("ends", "stays", "taken"))
     room = alias("room", streams.outputs["merged"].ready & (~stays | streams.outputs["successors"].ready))
     leaves = alias("leaves", ends & room)
@@ -135,7 +140,7 @@ def _control(parameters: SortedHeadParameters, streams: Streams) -> _Control:
     tasks.accept(~running)
     elements.accept(taken)
     running.next <<= begins | (running & ~(leaves & ~stays))
-    # An element leaves only if nothing else is awaited; then its successor is
+    # An element leaves only when nothing else is awaited, so that only its successor is awaited next.
     fewer = pyrtl.select(leaves & stays, pyrtl.Const(1, len(awaited)), (awaited - taken)[: len(awaited)])
     awaited.next <<= pyrtl.select(begins, tasks.fields["coordinate"], fewer)
     shown = alias("shown", running & (awaited != 0) & elements.valid)
@@ -162,6 +167,7 @@ def _send(streams: Streams, control: _Control, smallest: Entry) -> None:
 
 def _precedes(head: Entry, other: Entry) -> Signal:
     """Return whether a head leaves before another: by the smaller column, else by the larger list."""
+    # PyRTL's concat puts the column above the inverted list, so a larger list gives a smaller word.
     first, second = (pyrtl.concat(entry["coordinate"], ~entry["reference"]) for entry in (head, other))
     return first < second
 
@@ -200,6 +206,7 @@ def _systolic(parameters: SortedHeadParameters, streams: Streams, control: _Cont
         stays = _either(pushes & ~pops & ~ahead, head if is_first else entries[i - 1], follows)
         for name, wire in _either(lands, head, stays).items():
             entry[name].next <<= wire
+        # The full entries are always the first ones: a push fills the next, a pop empties the last.
         one_more = full[i] | (pushes & (always if is_first else full[i - 1]))
         one_less = pyrtl.select(pushes, full[i], none if is_last else full[i + 1])
         full[i].next <<= pyrtl.select(pops, one_less, one_more)
@@ -232,6 +239,7 @@ def _sequential(parameters: SortedHeadParameters, streams: Streams, control: _Co
     moving = _either(walks, held, head)
     below = unpacked(ahead.word(0) if ahead else memory[(hole - 1)[: memory.addrwidth]], head)
     compares = alias("compares", walks | control.is_head)
+    # With ``hole`` = 0 there is no entry below, and the word read at address -1 is meaningless.
     moves = alias("moves", compares & (hole != 0) & _precedes(below, moving))
     at_once = control.shown & control.last & ~moves
     _drive(control.ends, pyrtl.select(walks, control.none_awaited & ~moves, at_once | control.none_awaited))
@@ -245,6 +253,7 @@ def _sequential(parameters: SortedHeadParameters, streams: Streams, control: _Co
         register.next <<= moving[name]
     word = packed(_either(moves, below, moving))
     if ahead:
+        # An SRAM gets its address one cycle early, hence the next values of the registers.
         ahead.write(hole, word, compares)
         next_hole = pyrtl.select(walks.reg_in, reached.reg_in, filled.reg_in)
         ahead.announce(next_hole - 1, 0)

@@ -47,6 +47,7 @@ def design(parameters: ClusterCounterParameters, streams: Streams) -> None:
     """
     rows = Rows(streams, "sorted", "clusters", 0)
     ranks = _trailing_ones(_equal_to_the_one_before(rows.entering), index_bits(parameters.lanes))
+    # ``pass_out`` replaces the fields of stops by zeros, including the meaningless ranks of stops.
     rows.pass_out(
         [
             {**lane, "reference": pyrtl.concat(pyrtl.Const(0, 1), rank)}
@@ -56,7 +57,11 @@ def design(parameters: ClusterCounterParameters, streams: Streams) -> None:
 
 
 def _equal_to_the_one_before(row: Row) -> list[Signal]:
-    """Return, for each lane, whether its key equals that of the lane before; false for lane 0."""
+    """Return, for each lane, whether its key equals that of the lane before; false for lane 0.
+
+    A cluster ends with its row, so lane 0 always has rank 0. Stops are compared like keys: no key follows a
+    stop in its row, and the ranks of stops are not sent.
+    """
     equal = [a["coordinate"] == b["coordinate"] for a, b in pairwise(row)]
     return [pyrtl.Const(0, 1), *(alias(f"equal_{lane:02}", flag) for lane, flag in enumerate(equal, 1))]
 
@@ -73,6 +78,7 @@ def _trailing_ones(flags: list[Signal], bits: int) -> list[Signal]:
     while distance < len(flags):
         pairs = list(zip(counts[distance:], counts, every[distance:], strict=False))
         added = [pyrtl.select(all_set, (more + less)[:bits], more) for more, less, all_set in pairs]
+        # every[i] is the AND of the 2 * distance flags up to flag i, or of all flags up to flag i.
         every = every[:distance] + [a & b for a, b in zip(every[distance:], every, strict=False)]
         counts = counts[:distance] + added
         distance *= 2

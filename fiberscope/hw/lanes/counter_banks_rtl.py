@@ -54,6 +54,9 @@ class CounterBanksParameters(Parameters):
         banks: number of banks, a power of two to 32; 0 for as many as lanes.
         counter_bits: bits of a counter, 16 to 62.
         word_bits: bits of a value, a whole number in two's complement, 0 to 53; 0 omits values.
+
+    Raises:
+        ValueError: a number is out of its range, or ``sweep_lanes`` is below the number of banks.
     """
 
     counters: int = number(256, *COUNTERS)
@@ -126,7 +129,8 @@ class _Command:
 def design(parameters: CounterBanksParameters, streams: Streams) -> None:
     """Create the control of commands, the pipeline of updates, the sweeps, and the memory that they share."""
     active: Signal = pyrtl.Register(1, "active")
-    drains: Signal = pyrtl.Register(1, "drains")  # the cycle in which the last row of an array is written
+    # The cycle in which the last row of an array is written. A command in this cycle could read old counters.
+    drains: Signal = pyrtl.Register(1, "drains")
     slots = streams.outputs["slots"]
     slots_full: Signal = pyrtl.Register(1, "slots_full")
     stall = alias("stall", slots_full & ~slots.ready)
@@ -202,7 +206,9 @@ def _sweep(
     sends = alias("sends", (command.scans | command.reads) & ~command.fresh(sent))
     fires = alias("fires", sends & pyrtl.select(command.scans, counts.ready, stored.ready))
     here = [command.length > shape.number(row_now, lane) for lane in range(shape.sweep_lanes)]
+    # An array ends with a stop in its last lane. If ``length`` fills its rows, a row of stops alone follows.
     last = ~here[-1]
+    # A sweep may have sent all its rows and still wait for ``starts``: ``sent`` then blocks further rows.
     sent.next <<= (command.fresh(sent) & command.runs) | (sent & ~command.runs) | (fires & last)
     row.next <<= pyrtl.select(fires, (row_now + 1)[: len(row)], row_now)
     memory.look_at([pyrtl.select(command.updates, asked, entry_now) for asked in rows.entries()])
@@ -229,7 +235,11 @@ def _sweep(
 def _store(
     shape: Shape, command: _Command, memory: CounterMemory, row: list[dict[str, Signal]], takes: Signal
 ) -> None:
-    """Write each sum to the counter after its own, and 0 to the first counter."""
+    """Write each sum to the counter after its own, and 0 to the first counter.
+
+    Inclusive sums thereby become exclusive sums. The last sum of a row goes to the next row, in ``total``;
+    the last sum of the array has no counter and is dropped.
+    """
     total: Signal = DataRegister(shape.bits, "sum")
     entry: Signal = DataRegister(shape.entry_bits, "store_entry")
     entry_now = command.fresh(entry)

@@ -57,6 +57,7 @@ def design(parameters: PositionMultiplierParameters, streams: Streams) -> None:
         row = [_added(lane, factor, stage * bits, bits) for lane in row]
         if stage < DEPTH - 1:
             row = rows.stage(stage, row)
+            # The next array, with another factor, may enter before this row leaves.
             factor = rows.register(f"stage{stage:02}_factor", factor)
     # The lanes with stops are computed too; pass_out replaces their fields by zeros.
     rows.pass_out([_product(lane) for lane in row])

@@ -51,11 +51,12 @@ def design(parameters: PrefixSumParameters, streams: Streams) -> None:
     row = rows.entering
     for stage, level in enumerate(network(parameters.form, parameters.lanes)):
         row = rows.stage(stage, added(row, level))
+    # ``leave`` has the registers of the last stage, whose adders add the offset.
     rows.leave(with_offset(rows, row))
 
 
 def added(row: Row, level: Level) -> Row:
-    """Return the row after a level of adders, see ``fiberscope.hw.lanes.prefix_sum.network``."""
+    """Return the row after a level of adders (``lanes.prefix_sum.network``), all of which read ``row``."""
     behind = list(row)
     for source, target in level:
         behind[target] = {
@@ -66,10 +67,14 @@ def added(row: Row, level: Level) -> Row:
 
 
 def with_offset(rows: Rows, row: Row) -> Row:
-    """Return the row after the offset is added: the last sum of the array's previous row, in a register."""
+    """Return the row after the offset is added: the last sum of the array's previous row, in a register.
+
+    The offset is 0 after reset and after the end of an array. Call this once, for the last stage.
+    """
     offset: Signal = pyrtl.Register(len(row[0]["coordinate"]), "offset")
     sums = [_sum(lane["coordinate"], offset) for lane in row]
     after = unless(row[-1]["control"], sums[-1])  # an array ends with a stop in its last lane
+    # Only a row that enters the last stage updates the offset; a stalled row would be added twice.
     offset.next <<= pyrtl.select(rows.arriving(), after, offset)
     return [{**lane, "coordinate": total} for lane, total in zip(row, sums, strict=True)]
 

@@ -27,8 +27,8 @@ class BankParameters(FiberCacheSpecification, Parameters):
             component.
 
     Raises:
-        ValueError: a number is out of its range, ``line_bytes`` is not a power of two, neither ``sets`` nor
-            ``banks`` is one, or there is a data array and only one stage.
+        ValueError: a number is out of its range, ``port`` does not fit the tag, ``line_bytes`` is not a power
+            of two, neither ``sets`` nor ``banks`` is one, or there is a data array and only one stage.
     """
 
     banks: int = number(48, *LIMITS["banks"])
@@ -41,6 +41,7 @@ class BankParameters(FiberCacheSpecification, Parameters):
     reuse_limit: int = number(3, *LIMITS["reuse_limit"])
     stages: int = number(3, 1, 3)
     index: str = choice(INTERLEAVED, INDEXES)
+    # A tag has at most 63 bits, of which the bits from ``PORT_SHIFT`` up are the port.
     port: int = number(0, 0, (1 << 63 - PORT_SHIFT) - 1)
     tag_bits: int = number(48, PORT_SHIFT + 1, 63)
     address_bits: int = number(48, 24, 64)
@@ -48,6 +49,7 @@ class BankParameters(FiberCacheSpecification, Parameters):
 
     def __post_init__(self) -> None:
         """Check the parameters, also together."""
+        # Not the component's check: it has the component's wider limits.
         Parameters.__post_init__(self)
         check_range("bank", "port", self.port, 0, (1 << self.tag_bits - PORT_SHIFT) - 1)
         if self.line_bytes & (self.line_bytes - 1):

@@ -65,7 +65,7 @@ class FunctionalCache:  # C: final
         return line % self.banks * self.bank_sets + self.sets.set_of(line)
 
     def prefetch(self, line: int) -> None:  # C: noexcept
-        """Fetch a line that one more read will use."""
+        """Fetch a line that one more read will use; this raises the line's priority by one."""
         set_index = self._set_of(line)
         index = self.tags.find(set_index, line)
         self.fetches += 1
@@ -77,7 +77,7 @@ class FunctionalCache:  # C: final
         self.hints[line % HINTS] = index
 
     def read(self, line: int) -> None:  # C: noexcept
-        """Read a line and keep it."""
+        """Read a line and keep it; this lowers its priority by one. On a miss, its priority is 0."""
         self.reads += 1
         index = self.hints[line % HINTS]  # may be of another line or out of date, hence the comparison
         if self.tags.lines[index] == line:
@@ -97,7 +97,7 @@ class FunctionalCache:  # C: final
             self.read(lines[i])
 
     def consume(self, line: int) -> None:  # C: noexcept
-        """Read a line for the last time and invalidate it without a write-back."""
+        """Read a line for the last time and drop it without a write-back; a missing line is not stored."""
         index = self.tags.find(self._set_of(line), line)
         self.consumes += 1
         if index >= 0:
@@ -106,7 +106,10 @@ class FunctionalCache:  # C: final
             self.consume_misses += 1
 
     def write(self, line: int) -> None:  # C: noexcept
-        """Write a line; on a miss, allocate it with one expected read. A hit keeps its priority."""
+        """Write a line; on a miss, allocate it with one expected read. A hit keeps its priority.
+
+        This is the operation ``WRITE``. ``WRITE_UNREAD`` and ``WRITE_THROUGH`` are not supported.
+        """
         set_index = self._set_of(line)
         index = self.tags.find(set_index, line)
         self.writes += 1
@@ -116,7 +119,7 @@ class FunctionalCache:  # C: final
         self.tags.dirty[index] = 1
 
     def _replace(self, set_index: int, line: int, priority: int) -> int:  # C: noexcept
-        """Put a line in the place of the victim, and return the place."""
+        """Put a line in the place of the victim, and return its index in ``tags``."""
         index = self.tags.victim(set_index)  # never -1, as no line is in flight
         if self.tags.dirty[index]:
             self.write_backs += 1
@@ -124,7 +127,10 @@ class FunctionalCache:  # C: final
         return index
 
     def traffic_lines(self) -> int:  # C: noexcept
-        """Return the number of lines read from memory or written back so far."""
+        """Return the number of lines read from memory or written back so far.
+
+        Misses of writes do not count, as a write allocates its whole line without a fetch.
+        """
         return self.fetch_misses + self.read_misses + self.consume_misses + self.write_backs
 
     def state(self) -> CacheState:

@@ -56,6 +56,7 @@ class MissTable:  # C: final
         self.lines[miss] = line
         self.entries[miss] = entry
         self.used += 1
+        # As in the RTL, the next register is chosen now, so a lower one that is released later has to wait.
         while self.lowest < self.registers and self.lines[self.lowest] >= 0:
             self.lowest += 1
         self.next_register = self.lowest
@@ -63,9 +64,9 @@ class MissTable:  # C: final
         return miss
 
     def release(self, miss: int) -> None:  # C: noexcept
-        """Free a register; its queue of targets must be empty."""
+        """Free an occupied register; its queue of targets must be empty."""
         self.lines[miss] = NONE
-        if self.is_full():
+        if self.is_full():  # no register is chosen, so the freed register is the next one
             self.next_register = miss
         else:
             self.lowest = min(miss, self.lowest)
@@ -98,6 +99,7 @@ class MissTable:  # C: final
         target = self.first_target[miss]
         if target != NONE:
             self.first_target[miss] = self.following[target]
+            # Free targets form a list too, which reuses ``following``; the last freed target is used first.
             self.following[target] = self.free_target
             self.free_target = target
         return target

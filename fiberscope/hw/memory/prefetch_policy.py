@@ -16,7 +16,7 @@ class FiberLines:  # C: final
     Args:
         number: index of the fiber among the inputs of its task.
         row: row of B, -1 for a partial fiber.
-        line: byte address of the next line, divided by the bytes of a line.
+        line: number of the next line from the start of its tensor, B or the partial fibers.
         left: number of lines not fetched yet; 0 for an empty fiber, which takes one cycle.
         fetched: number of lines fetched so far.
     """
@@ -45,7 +45,7 @@ class PrefetchPolicy(Policy):
         """Return the fiber whose next line is fetched, or None to fetch no further line of these fibers.
 
         The prefetcher calls this method in each cycle in which it can send a fetch. Lines that are not
-        fetched miss when they are read.
+        fetched miss when they are read, unless the cache already holds them.
 
         Args:
             fibers: the fibers of the task whose address is known, in the order of the task, at least one.
@@ -66,5 +66,6 @@ class PrefetchPolicy(Policy):
         if selected is None:
             return -1
         if selected not in fibers:
+            # ``FiberLines`` defines no equality: a copy of a fiber is refused too.
             raise wrong_choice(self, "fiber", selected, "fibers")
         return fibers.index(selected)

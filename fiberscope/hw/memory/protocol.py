@@ -26,6 +26,7 @@ FETCH = 2  # bring a line into the cache before its use; no reply
 CONSUME = 3  # read a line for the last time: the cache drops it without writing it back
 WRITE_THROUGH = 4  # write a whole line to memory, not to the cache; no reply
 WRITE_UNREAD = 5  # as WRITE, for a line of which no read is expected
+# The names of the operations of a cache, each at the index of its number
 OPERATIONS = ("read", "write", "fetch", "consume", "write_through", "write_unread")
 
 # Operations of memory only, never of a cache: read or write the single burst that holds the address.
@@ -34,9 +35,9 @@ WRITE_BURST = 7
 
 _NAMES = (*OPERATIONS, "read_burst", "write_burst")
 
-PORT_SHIFT = 32
+PORT_SHIFT = 32  # bits of the requester's own part of a tag
 TAG_MASK = 0xFFFFFFFF  # the requester's own part of a tag
-TENSOR_SHIFT = 40
+TENSOR_SHIFT = 40  # a tensor has up to 2**40 bytes
 TENSORS = 8  # maximum number of tensors that a machine distinguishes
 
 

@@ -16,8 +16,8 @@ class Line:  # C: final
 
     Args:
         number: byte address of the line, divided by the bytes of a line.
-        reads: number of expected reads: fetches that no read has followed yet, and 1 for a partial row; at
-            most the ``priority_limit`` of the cache.
+        reads: number of expected reads, from 0 to the ``priority_limit`` of the cache: the fetches of the
+            line, and the write that allocated it, less the reads since.
         dirty: whether an eviction has to write the line back.
         reuse: re-reference prediction value (SRRIP) of the line; a large value predicts a distant next use.
     """
@@ -64,6 +64,8 @@ class ReplacementPolicy(Policy):
     def choose_entry(self, tags: TagStore, set_index: int) -> int:
         """Return the entry of the line that ``victim`` chooses in a full set.
 
+        At least one line of the set must not be in flight.
+
         Args:
             tags: tag store of the bank.
             set_index: number of the set.
@@ -78,6 +80,6 @@ class ReplacementPolicy(Policy):
                 dirty = tags.dirty[entry] != 0
                 lines.append(Line(tags.lines[entry], tags.priorities[entry], dirty, tags.reuse[entry]))
         line = self.victim(lines)
-        if line not in lines:
+        if line not in lines:  # ``Line`` defines no equality: a copy of a line is refused too
             raise wrong_choice(self, "victim", line, "lines")
         return tags.find(set_index, line.number)

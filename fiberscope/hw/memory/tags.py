@@ -53,9 +53,10 @@ class TagStore:  # C: final
     Args:
         sets: number of sets.
         ways: number of ways of a set.
-        priority_limit: maximum of a line's priority, at least 0. The priority is the number of
-            expected reads of the line: its fetches and writes that no read has followed yet.
-        reuse_limit: largest re-reference prediction value (SRRIP, Jaleel et al., ISCA 2010).
+        priority_limit: maximum of a line's priority, at least 0. The priority is the number of expected reads
+            of the line: its fetches, and the write that allocated it, less the reads since. It is limited
+            at both ends, so fetches above the limit are forgotten.
+        reuse_limit: largest re-reference prediction value (SRRIP, Jaleel et al., ISCA 2010), at least 1.
 
     ``lines`` (``NONE`` for a free entry), ``pending``, ``dirty``, ``priorities`` and ``reuse`` have an
     element for each entry, ``in_flight`` has one for each set. ``held`` is the number of entries with a line,
@@ -87,7 +88,11 @@ class TagStore:  # C: final
         return NONE
 
     def victim(self, set_index: int) -> int:  # C: noexcept
-        """Return the entry for a new line: a free one or the victim's, or -1 if all lines are in flight."""
+        """Return the entry for a new line: the first free entry, else the victim's.
+
+        The lowest way is the victim among lines that are otherwise equal. The result is -1 if all lines of
+        the set are in flight.
+        """
         first_entry = set_index * self.ways
         victim_entry = NONE
         lowest = 0
@@ -133,7 +138,7 @@ class TagStore:  # C: final
         self.pending[entry] = NONE
         self.dirty[entry] = 0
         self.priorities[entry] = min(priority, self.priority_limit)
-        self.reuse[entry] = self.reuse_limit - 1
+        self.reuse[entry] = self.reuse_limit - 1  # SRRIP inserts with a long, not a distant prediction
 
     def _ties_with(self, entry: int, other_entry: int) -> bool:  # C: noexcept
         """Return whether SRRIP alone decides between two lines."""
@@ -153,6 +158,7 @@ class TagStore:  # C: final
         first_entry = victim - victim % self.ways
         for entry in range(first_entry, first_entry + self.ways):
             if self._ties_with(entry, victim):
+                # A line in flight, or one that a policy of the user spared, can be ahead of the victim.
                 self.reuse[entry] = min(self.reuse[entry] + step, self.reuse_limit)
 
     def mark_in_flight(self, entry: int, miss: int) -> None:  # C: noexcept
@@ -161,7 +167,7 @@ class TagStore:  # C: final
         self.in_flight[entry // self.ways] += 1
 
     def arrive(self, entry: int) -> None:  # C: noexcept
-        """Mark the line as no longer in flight."""
+        """Mark a line in flight as no longer in flight."""
         self.pending[entry] = NONE
         self.in_flight[entry // self.ways] -= 1
 
@@ -187,7 +193,7 @@ class TagStore:  # C: final
         Args:
             lines: for each entry, the line to hold, ``NONE`` for none.
             reuse: for each entry, the re-reference prediction value of this line.
-            busy: sets that keep their contents.
+            busy: sets that keep their contents; numbers that are no sets have no effect.
         """
         for set_index in range(self.sets):
             if set_index not in busy:
@@ -208,7 +214,7 @@ class TagStore:  # C: final
                 entry += 1
             if entry == first_entry + self.ways:
                 return
-            self.fill(entry, lines[source], 0)
+            self.fill(entry, lines[source], 0)  # the entry is free, so that no line ages
             self.reuse[entry] = reuse[source]
 
     def _is_replaceable(self, entry: int) -> bool:  # C: noexcept
@@ -216,7 +222,10 @@ class TagStore:  # C: final
         return self.pending[entry] < 0 and not self.dirty[entry] and self.priorities[entry] == 0
 
     def drop(self, entry: int) -> None:  # C: noexcept
-        """Remove the line at a place, even if it is dirty or in flight; nothing is written back."""
+        """Remove the line of an entry, even if it is dirty or in flight; nothing is written back.
+
+        The entry must hold a line. After a line in flight is dropped, do not call ``arrive`` for it.
+        """
         if self.pending[entry] >= 0:
             self.arrive(entry)
         self.lines[entry] = NONE

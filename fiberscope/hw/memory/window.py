@@ -65,9 +65,12 @@ class ReorderWindow:  # C: final
     def receive(self, slot: int) -> int:
         """Record the reply to the request in a slot, and return by how much ``arrived`` grows.
 
+        The result is 0 while the reply of an older request is missing.
+
         Raises:
             SimulationError: if no request in this slot waits for a reply.
         """
+        # The slots form a ring: the requests in the window are in the slots from the oldest one on.
         age = slot - self._oldest if slot >= self._oldest else slot - self._oldest + self.size
         if slot < 0 or slot >= self.size or age >= self.in_flight() or self._complete[slot]:
             refuse_reply(slot)

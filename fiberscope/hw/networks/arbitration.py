@@ -33,10 +33,17 @@ def head_of(port: int, source: Channel) -> Head:
 
 
 class ArbitrationPolicy(Policy):
-    """A policy that chooses among the heads which request the same output of a crossbar."""
+    """A policy that chooses among the heads which request the same output of a crossbar.
+
+    A subclass defines ``winner``. It may define ``served``, to follow the traffic.
+    """
 
     def served(self, output: int, head: Head, now: int) -> None:  # C: return=void
-        """Observe a head that is sent to an output in cycle ``now``; does nothing by default."""
+        """Observe a head that is sent to an output in cycle ``now``; does nothing by default.
+
+        The crossbar calls this method for every head that it sends, also if no other head requested the
+        output, just before the token moves.
+        """
 
     def winner(self, output: int, heads: Sequence[Head], now: int) -> Head:  # C: def
         """Return the head to send to an output.
@@ -68,6 +75,6 @@ class ArbitrationPolicy(Policy):
             SimulationError: if the policy chooses a head that is not one of ``heads``.
         """
         head = self.winner(output, heads, now)
-        if head not in heads:
+        if head not in heads:  # ``Head`` defines no equality: a copy of a head is refused too
             raise wrong_choice(self, "winner", head, "heads")
         return head.port

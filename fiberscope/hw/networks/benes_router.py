@@ -23,7 +23,8 @@ class MulticastRouter:  # C: final
     have the same source.
 
     The search routes the outputs in order, each by the first middle row whose wires are free. If there is
-    none, it removes the path of the output before and tries the next middle row there. After ``step_cap``
+    none, it removes the path of the output before and tries the next middle row there. The first order is
+    that of the outputs' numbers, whatever the multicasts before. After ``step_cap``
     paths, or if no path is left, the search restarts with a random order of the outputs. In this order, the
     outputs of a source are consecutive. The random numbers continue from one multicast to the next: settings
     that need a restart depend on the multicasts before.
@@ -63,6 +64,8 @@ class MulticastRouter:  # C: final
     def route(self, sources: Sequence[int]) -> list[int]:  # C: def
         """Return the rows of settings that connect each output o to input ``sources[o]``.
 
+        The result has a number for each row of nodes (``benes.count_setting_bits`` of ``double``).
+
         Args:
             sources: for each output, the number of its input; negative for an output that needs no input.
 
@@ -99,6 +102,7 @@ class MulticastRouter:  # C: final
             if self._add_next_path(output):
                 steps += 1
                 position += 1
+                # The paths of the next output are marked anew: the paths added since may use its wires.
                 if position < self._connected:
                     self._find_free(self._order[position], 0, 0)
             else:
@@ -162,6 +166,7 @@ class MulticastRouter:  # C: final
         for hop in range(self._hops):
             wire = self._wire(output, self._middle[output], hop)
             self._users[wire] += users
+            # All users of a wire have the same source, so the others keep the owner when one path goes.
             self._owner[wire] = self._sources[output] if self._users[wire] else FREE
 
     def _set_settings(self) -> None:  # C: noexcept
@@ -196,6 +201,7 @@ class MulticastRouter:  # C: final
         """Shuffle the order of the outputs (Fisher-Yates, with a linear congruential generator)."""
         for position in range(self._connected - 1, 0, -1):
             self._random = (self._random * 1103515245 + 12345) & 0x7FFFFFFF
+            # The low bits of a generator modulo a power of two have short periods.
             other_position = (self._random >> 8) % (position + 1)
             output = self._order[position]
             self._order[position] = self._order[other_position]
@@ -211,4 +217,4 @@ class MulticastRouter:  # C: final
                     output = self._order[other_position]
                     self._order[other_position] = self._order[position + 1]
                     self._order[position + 1] = output
-                    break
+                    break  # the next position continues from here with the same source

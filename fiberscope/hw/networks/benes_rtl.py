@@ -80,9 +80,11 @@ def design(parameters: BenesParameters, streams: Streams) -> None:
     rows = Rows(streams, "inputs", "outputs", parameters.stages + 1, alias("within_task", left != 0))
     settings = _settings(parameters, streams, rows, left)
     words = [packed(lane) for lane in rows.entering]
+    # SIGMA's nodes have two outputs: wire 2 i is the horizontal and 2 i + 1 the diagonal output of row i.
     column = _switches if parameters.form == MINIMAL else _nodes
     wires = words if parameters.form == MINIMAL else [wire for word in words for wire in (word, word)]
     count = count_columns(parameters.form, parameters.lanes)
+    # Registers stand before these columns, at even distances; ``leave`` has one more after the last column.
     cuts = [(cut + 1) * count // (parameters.stages + 1) for cut in range(parameters.stages)]
     for place in range(count):
         if place in cuts:
@@ -93,12 +95,14 @@ def design(parameters: BenesParameters, streams: Streams) -> None:
 
 
 def _settings(parameters: BenesParameters, streams: Streams, rows: Rows, left: Signal) -> list[Signal]:
-    """Return the register of the settings.
+    """Create the logic that takes tasks with their settings; return the registers of the settings.
 
     New settings are taken with their task, in or after the cycle in which the last vector of the previous
-    task enters. ``left`` is the number of vectors of the task that have not entered.
+    task enters, while the pipeline does not stall. ``left`` is the number of vectors of the task that have
+    not entered; its next value is driven here.
     """
     tasks, settings = streams.inputs["tasks"], streams.inputs["settings"]
+    # During a stall no task is taken, as in the component.
     ends = alias("task_ends", rows.move & ((left == 0) | ((left == 1) & rows.taken)))
     loads = alias("loads", ends & tasks.valid & settings.valid)
     tasks.accept(ends & settings.valid)
@@ -131,7 +135,7 @@ def _nodes(wires: Sequence[Signal], settings: Sequence[Signal], place: int, coun
     Each node has a horizontal and a diagonal output, adjacent in ``wires``; in the last column, only one.
     """
     lanes, last = len(settings), place == count - 1
-    away = diagonal_distance(place + 1, lanes)
+    away = diagonal_distance(place + 1, lanes)  # column 0 of the network has no multiplexers
     behind = [
         pyrtl.select(settings[row][output], wires[2 * (row ^ away) + 1], wires[2 * row])
         for row in range(lanes)

@@ -56,7 +56,11 @@ def port_contents(parameters: ConcentratorParameters) -> PortContents:
 
 
 def design(parameters: ConcentratorParameters, streams: Streams) -> None:
-    """Create an arbiter for requests, and a decoder of the port for replies."""
+    """Create an arbiter for requests, and a decoder of the port for replies.
+
+    A reply to another port than those of the ``repliers`` blocks all replies for ever. The component raises
+    an error instead.
+    """
     _send_on(parameters, streams)
     replies = streams.inputs["replies"]
     tag = replies.fields["coordinate"]
@@ -84,6 +88,7 @@ def _send_on(parameters: ConcentratorParameters, streams: Streams) -> None:
     ports: list[Signal] = [
         pyrtl.Const(parameters.first_port + i, parameters.tag_bits - PORT_SHIFT) for i in range(len(inputs))
     ]
+    # An input has only the requester's own part of the tag, so the port is put above it.
     tag = pyrtl.concat(chosen(turn.first, ports), word["coordinate"])
     requests.send(any_of("sends", asking), word | {"coordinate": tag})
 

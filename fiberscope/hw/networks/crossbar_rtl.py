@@ -61,6 +61,7 @@ def port_contents(parameters: CrossbarParameters) -> PortContents:
 
 def status(inputs: int, outputs: int) -> Mapping[str, int]:
     """Return the status outputs: ``waiting``, a bit for each output, and ``losing``, a number of tokens."""
+    # ``show_losers`` adds a flag for each pair of an input and an output, which determines the bits.
     return {WAITING: outputs, LOSING: (inputs * outputs).bit_length()}
 
 
@@ -96,7 +97,7 @@ def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
 
 
 class Turn:
-    """A round-robin arbiter. Call ``pass_on`` once.
+    """A round-robin arbiter among requesters. Call ``pass_on`` once, with the requester that is served.
 
     The register ``later`` has a bit for each requester, set for those after the requester that was served
     last; it is 0 after reset. The first of these that requests wins; if none of them does, the first of all
@@ -117,7 +118,11 @@ class Turn:
         self.first = lowest(list(pyrtl.select(later != 0, later, flags)))
 
     def pass_on(self, taken: Sequence[Signal]) -> None:
-        """Set the priority to the requesters after the one that is served, if ``taken`` marks one."""
+        """Give priority to the requesters after the one that is served; keep it if none is served.
+
+        Args:
+            taken: whether each requester is served, at most one: its flag in ``first``, if the sink is ready.
+        """
         behind, moved = self.later, pyrtl.concat_list(list(taken))
         # ``moved - 1`` has all bits below the set bit, so that ``above`` has all bits above it.
         above = (~(moved | (moved - 1)))[: len(moved)] if len(moved) > 1 else pyrtl.Const(0, 1)
@@ -155,7 +160,7 @@ class CrossbarAdapter(Adapter):
     _lost = 0
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """See ``Adapter``: busy while a token moves, else waiting for the requested outputs."""
+        """See ``Adapter``: busy while a token moves, waiting for the requested outputs, or else idle."""
         self._lost += self.status[LOSING]
         waiting = self.status[WAITING]
         if self.moving:
@@ -176,7 +181,8 @@ def matching(route: Route, *, virtual_output_queues: int = 0) -> CrossbarParamet
     """Return the parameters for a component with these arguments, except the numbers of ports.
 
     Raises:
-        ValueError: no module has such a route, or virtual output queues.
+        ValueError: no module has such a route or virtual output queues, or ``interleave_bytes`` is not a
+            power of two of at most 2**16.
     """
     if virtual_output_queues:
         raise ValueError(f"crossbar: a module has no virtual_output_queues, not {virtual_output_queues}")

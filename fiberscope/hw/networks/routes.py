@@ -62,7 +62,7 @@ class PortRoute(Route):
         self.group = group
 
     def output(self, head: Channel, outputs: int) -> int:
-        """Return the output for the tag of a reply."""
+        """Return the output for the tag of a reply; it may not exist, as ``outputs`` is not considered."""
         return (head.coordinate() >> PORT_SHIFT) // self.group  # the network refuses a number out of range
 
 

@@ -144,7 +144,7 @@ class Adapter(Component):
         return (*self.PORTS, *more.values())
 
     def elaborate(self) -> None:
-        """Fetch the channel of every stream."""
+        """Fetch the channel of every stream, check the connections, and create the shadow if there is one."""
         for stream in self.interface.streams:
             channels = [self._channel(stream, *port) for port in stream.ports]
             linked = [channel for channel in channels if channel is not None]
@@ -201,8 +201,8 @@ class Adapter(Component):
         moved = self._moved()
         if self._shadow is not None:
             self._shadow.cycle(now, moved)
-        blocked = self._blocked()
-        if self._move():
+        blocked = self._blocked()  # before the moves change the channels
+        if self._move():  # the module then has a new state, with which its outputs may change
             self.wake_at(now + 1)
             changed = True
         if changed:
@@ -274,7 +274,7 @@ class Adapter(Component):
         return self._by_label[label]
 
     def exercise(self, drain: int = 0) -> Exercise:
-        """Return the events at the ports so far.
+        """Return the events at the ports so far; the shadow first runs up to the present cycle.
 
         Args:
             drain: cycles in which the shadow component may still act on its tokens.
@@ -308,7 +308,7 @@ class Adapter(Component):
     def observe(self, moved: Mapping[str, Any]) -> None:  # C: def
         """Receive the tokens that moved in this cycle, by port; for a bundle, one for each lane.
 
-        Called once in a tick; if ``OBSERVED`` names streams, only when a token moves at one of them.
+        Called in each tick, not in skipped cycles; with ``OBSERVED``, only when a token moves there.
         """
 
     @property
@@ -391,7 +391,7 @@ class Adapter(Component):
     def _sleep_through(self, until: int) -> None:
         """Simulate cycles with unchanged inputs, up to a cycle in which the outputs change."""
         self._next += self._backend.idle(until - self._next)
-        self._checker.cycle(self._next - 1)
+        self._checker.cycle(self._next - 1)  # the cycles before it had the outputs of the last tick
         moved = [end.stream.label for end in self.ends if end.moves()]
         if moved:
             raise SimulationError(

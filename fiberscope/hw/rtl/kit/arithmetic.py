@@ -141,6 +141,7 @@ def operations(values: str) -> Mapping[str, Operation]:
     less = pyrtl.signed_lt if values == INTEGER else partial(_less, _FORMS[values])
     none = _no_integer if values == INTEGER else partial(_no_number, _FORMS[values])
     return {
+        # A NaN wins: ``none`` selects it in ``other``, and a comparison with it in ``value`` is false.
         "max": lambda value, other: pyrtl.select(less(value, other) | none(other), other, value),
         "min": lambda value, other: pyrtl.select(less(other, value) | none(other), other, value),
         "take": lambda _one, other: other,
@@ -156,7 +157,7 @@ def operations(values: str) -> Mapping[str, Operation]:
 def _truth(values: str, holds: Signal) -> Signal:
     """Return a condition as a value: 1 or 0."""
     if values == INTEGER:
-        return holds.zero_extended(2)
+        return holds.zero_extended(2)  # the sign bit of two's complement is 0
     form = _FORMS[values]
     return unless(~holds, pyrtl.Const(((1 << form.exponent - 1) - 1) << form.fraction, form.bits))
 
@@ -168,6 +169,7 @@ def _is_zero(values: str, word: Signal) -> Signal:
 def _differ(values: str, value: Signal, other: Signal) -> Signal:
     if values == INTEGER:
         return value != other
+    # Equal words differ only if they are NaN; +0 and -0 do not differ.
     unlike = (value != other) | _no_number(_FORMS[values], value)
     return unlike & ~(_is_zero(values, value) & _is_zero(values, other))
 
@@ -213,7 +215,10 @@ def _difference(form: _Form, value: Signal, other: Signal, cut: Cut) -> Signal:
 
 
 def _sum(form: _Form, value: Signal, other: Signal, cut: Cut) -> Signal:
-    """Add on two paths: digits cancel if exponents differ by at most one; otherwise digits are shifted out.
+    """Add on two paths: near for a difference with exponents at most one apart, far for everything else.
+
+    On the near path, many leading digits can cancel, but no digit is lost. On the far path, digits of the
+    smaller operand are shifted out, but at most one leading digit cancels.
 
     Source: Farmwald, On the Design of High Performance Digital Arithmetic Units (1981).
     """
@@ -224,9 +229,10 @@ def _sum(form: _Form, value: Signal, other: Signal, cut: Cut) -> Signal:
     apart = pyrtl.select(swaps, behind, ahead)[:-1]
     most = pyrtl.select(swaps, right.significand, left.significand)
     least = pyrtl.select(swaps, left.significand, right.significand)
+    # The near path needs the difference of the exponents only if it is -1, 0 or 1: two bits suffice.
     step = (left.exponent[:2] - right.exponent[:2])[:2]
     signals = (
-        pyrtl.concat(most, pyrtl.Const(0, 3)),
+        pyrtl.concat(most, pyrtl.Const(0, 3)),  # guard, round and sticky bit
         _shifted_out(pyrtl.concat(least, pyrtl.Const(0, 3)), apart),
         _halved(left.significand, step == 3),
         _halved(right.significand, step == 1),
@@ -242,12 +248,13 @@ def _sum(form: _Form, value: Signal, other: Signal, cut: Cut) -> Signal:
         *signals
     )
     far = pyrtl.select(subtracts, (most - shifted)[: len(most) + 1], most + shifted)
-    difference = minuend - subtrahend
+    difference = minuend - subtrahend  # left - right; the highest bit is the borrow
     near = pyrtl.select(difference[-1], subtrahend - minuend, difference)[:-1]
     sign = pyrtl.select(cancels, of_left ^ difference[-1], sign)
     far, near, cancels, sign, largest, nan, infinite = cut(far, near, cancels, sign, largest, nan, infinite)
     ways = _uncancelled(near, largest), _carried(far, largest)
     normal, exponent = (pyrtl.select(cancels, *pair) for pair in zip(*ways, strict=True))
+    # An exact cancellation gives +0, as IEEE 754 requires for round to nearest.
     return _rounded(form, sign & ~(cancels & ~normal[-1]), exponent, normal, nan, infinite, cut)
 
 
@@ -258,7 +265,7 @@ def _halved(word: Signal, flag: Signal) -> Signal:
 
 
 def _shifted_out(word: Signal, distance: Signal) -> Signal:
-    """Shift to the right; the last bit is sticky."""
+    """Shift to the right; the last bit is sticky: it is set if any bit that is shifted out is set."""
     places = (len(word) - 1).bit_length()
     far = distance[places:] != 0
     lost = far & (word != 0)
@@ -278,7 +285,7 @@ def _uncancelled(difference: Signal, largest: Signal) -> tuple[Signal, Signal]:
 
 
 def _carried(far: Signal, largest: Signal) -> tuple[Signal, Signal]:
-    """Normalise a sum with a carry, or a difference with a borrow."""
+    """Normalise a far result: a sum may have a carry, and a difference may lack its leading digit."""
     above, there, same = far[-1], far[-2], _positive(_positive(largest))
     lower = pyrtl.concat(far[:-2], pyrtl.Const(0, 2))
     normal = pyrtl.select(there, pyrtl.concat(far[:-1], pyrtl.Const(0, 1)), lower)
@@ -297,7 +304,7 @@ class _Pipeline:
         self._stages, self._cuts = stages, CUTS
 
     def cut(self, *signals: Signal) -> Sequence[Signal]:
-        """Return the signals after the registers of the next cut."""
+        """Return the signals after the registers of the next cut; to be called ``CUTS`` times."""
         here = -(-self._stages // self._cuts)
         self._stages, self._cuts = self._stages - here, self._cuts - 1
         return [delayed(signal, here) for signal in signals]
@@ -331,6 +338,7 @@ def _rounded(
     kept, half, rest = normal[-form.fraction - 1 :], normal[-form.fraction - 2], normal[: -form.fraction - 2]
     rounded = pyrtl.select(half & ((rest != 0) | kept[0]), kept + 1, _positive(kept))
     sign, exponent, rounded, is_zero, nan, infinite = cut(sign, exponent, rounded, ~normal[-1], nan, infinite)
+    # If rounding carries out (``rounded[-1]``), the fraction is 0 and the exponent one larger.
     one_more = pyrtl.signed_add(exponent, pyrtl.Const(1, 2))
     packed = pyrtl.select(rounded[-1], *(_within(form, number) for number in (one_more, exponent)))
     beyond, vanishes = infinite | packed[-1], is_zero | packed[-2]

@@ -26,8 +26,8 @@ class Codec:  # C: final
 
     Args:
         width: bits, 1 to 64.
-        kind: ``unsigned``; ``signed``, in two's complement; ``float``, of IEEE 754; ``bfloat``; or ``whole``,
-            of at most 53 bits.
+        kind: ``unsigned``; ``signed``, in two's complement; ``float``, of IEEE 754, with 16, 32 or 64 bits;
+            ``bfloat``, with 16 bits; or ``whole``, with at most 53 bits.
 
     Raises:
         ValueError: there is no such field.
@@ -52,15 +52,19 @@ class Codec:  # C: final
         self._bias = (1 << (width - self._fraction - 2)) - 1 if self._fraction else 0  # C: long
 
     def fits(self, number: int) -> bool:
-        """Return whether the field can represent the number exactly."""
+        """Return whether the field can represent the number exactly.
+
+        A whole -0.0 does not fit, as an integer has no sign of zero.
+        """
         if self._fraction:
             return self._narrowed(number) >= 0
         if self._whole:
             return self._integer(number) >= 0
+        # In 64 unsigned bits, -1 would decode to itself, hence the first condition.
         return (number >= 0 or self.sign != 0) and self.decode(self.encode(number)) == number
 
     def encode(self, number: int) -> int:  # C: return=unsigned long
-        """Return the bits of a number that fits."""
+        """Return the bits of a number that ``fits``; for other numbers the result is undefined."""
         if self._whole:
             return self._integer(number)
         return self._narrowed(number) if self._fraction else number & self.mask
@@ -81,6 +85,7 @@ class Codec:  # C: final
         lost = FRACTION - exponent  # bits after the binary point
         fraction = (number & (LEADING - 1)) | LEADING
         magnitude = fraction >> lost
+        # The range of two's complement: one more negative number than positive numbers.
         if magnitude << lost != fraction or magnitude > self.sign - (number >= 0):
             return -1
         return (-magnitude if number < 0 else magnitude) & self.mask
@@ -129,7 +134,7 @@ class Codec:  # C: final
         elif exponent > 0:
             exponent += BIAS - self._bias
         elif fraction > 0:
-            exponent = 1 + BIAS - self._bias
+            exponent = 1 + BIAS - self._bias  # subnormal here, but normal as a double
             while fraction >> self._fraction == 0:
                 fraction <<= 1
                 exponent -= 1

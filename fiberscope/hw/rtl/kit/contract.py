@@ -31,6 +31,7 @@ def contract(interface: Interface, *, registered: bool) -> str:
             are taken.
     """
     rules = (*_CLOCKING, _INPUT, *((_REGISTERED,) if registered else _PLAIN))
+    # The streams of a port are consecutive in an interface, as ``groupby`` requires.
     alike = groupby(interface.streams, key=lambda stream: (stream.port[0], stream.direction))
     lines = [line for _port, group in alike for line in _of_port([*group])]
     return "".join(f"// {part}\n" for line in (*rules, *lines) for part in _wrapped(line))

@@ -32,6 +32,8 @@ _BENCH_TARGET = """\
 def write_files(block: RtlBlock, parameters: Parameters, folder: Path, version: str) -> list[Path]:
     """Write a block and its parts into a folder; return the paths, the core file last.
 
+    Files of the same names are overwritten.
+
     Args:
         block: the block, written with its status outputs.
         parameters: parameters of the block.
@@ -42,6 +44,7 @@ def write_files(block: RtlBlock, parameters: Parameters, folder: Path, version: 
     sources = [part.source for part in block.foreign(parameters)]
     texts = {source.name: source.read_text(encoding="utf-8") for source in sources}
     texts[f"{block.name}.v"] = block.verilog(parameters)
+    # The core file is added last, so that it does not list itself.
     texts[f"{block.name}.core"] = core_file(block.name, block.summary, list(texts), version)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -55,7 +58,7 @@ def core_file(
 
     Args:
         name: name of the core.
-        summary: description of the block, in one line.
+        summary: description of the block, in one line, without double quotes and backslashes.
         sources: the Verilog files, beside the core file.
         version: version of the writer, as in ``1.2.3``. The part after a ``+``, which FuseSoC refuses, is
             omitted.

@@ -32,7 +32,7 @@ class MemoryPort:
 
     @property
     def fields(self) -> Content:
-        """The fields of a request or reply."""
+        """The fields of a request or reply; the line is a payload, which no token of a channel carries."""
         return {
             "control": CONTROL_BITS,
             "coordinate": self.tag_bits,
@@ -63,7 +63,10 @@ class MemoryPort:
         return pyrtl.Const(code, CONTROL_BITS)
 
     def tag(self, port: int, number: Signal) -> Signal:
-        """Return the tag of a requester's port and its own number, by which it recognises the reply."""
+        """Return the tag of a requester's port and its own number, by which it recognises the reply.
+
+        The number has at most ``PORT_SHIFT`` bits, and the port fits the bits above.
+        """
         return pyrtl.concat(pyrtl.Const(port, self.tag_bits - PORT_SHIFT), number.zero_extended(PORT_SHIFT))
 
     def token(

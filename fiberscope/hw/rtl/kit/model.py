@@ -81,11 +81,14 @@ class Model:
         return number, connect(block, label, pins, f"out[{number}]", capacity=CAPACITY)
 
     def outputs(self) -> dict[str, int]:
-        """Return the bits of every stream in the next cycle; fields without a token are 0."""
+        """Return the bits of the wires that the block drives in the next cycle; fields without a token are 0.
+
+        These are ``ready`` of the inputs, and ``valid`` and the fields of the outputs.
+        """
         return {wire: bits for port_stream in self._port_streams for wire, bits in port_stream.outputs()}
 
     def clock(self, wires: Mapping[str, int]) -> None:
-        """Run the cycle with these values of all wires."""
+        """Run the cycle with these values of all wires; a token moves where valid and ready are both high."""
         self._pins.pushed, self._pins.popped = {}, set()
         for port_stream in self._port_streams:
             if not port_stream.stream.moves(wires):
@@ -110,6 +113,7 @@ class _PortStream:
         if stream.direction == "input":
             yield stream.wire("ready"), int(all(channel.occupancy < channel.capacity for channel in channels))
             return
+        # The channels have a latency of one cycle: every token that they hold is visible in the next one.
         valid = all(channel.occupancy for channel in channels)
         yield stream.wire("valid"), int(valid)
         if valid:

@@ -37,7 +37,10 @@ class Origins(_NameIndexer):  # type: ignore[misc]  # PyRTL has no types
         self.names: dict[str, str] = {}
 
     def make_valid_string(self) -> str:
-        """Return the next wire's number; called by PyRTL."""
+        """Return the name of the next unnamed wire, ``tmp`` and a number, and record its origin.
+
+        PyRTL calls this when it creates the wire, so that the caller's frames show the statement.
+        """
         name: str = super().make_valid_string()
         self.names[name] = _origin(sys._getframe(1))
         return name
@@ -46,7 +49,7 @@ class Origins(_NameIndexer):  # type: ignore[misc]  # PyRTL has no types
 def name_what_is_held(block: pyrtl.Block, origins: Mapping[str, str]) -> None:
     """Name unnamed registers and memory reads, so that netlists have stable names.
 
-    A read of an SRAM has the name of its register.
+    A read of an SRAM is not named: the register that samples it has a name.
     """
     registers = block.wirevector_subset(pyrtl.Register)
     bases = {register.name: origins.get(_own(register.name), "") for register in registers}
@@ -56,6 +59,7 @@ def name_what_is_held(block: pyrtl.Block, origins: Mapping[str, str]) -> None:
             bases[read.dests[0].name] = f"{_own(memory.name)}{READ}"
     numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
     unnamed = [name for name in bases if _NUMBERED.fullmatch(_own(name))]
+    # In the order of creation, so that the numbers of equal names do not depend on the order of a set.
     for name in sorted(unnamed, key=lambda name: int(_own(name).removeprefix("tmp"))):
         base = name.removesuffix(_own(name)) + bases[name]
         block.wirevector_by_name[name].name = f"{base}_{next(numbers[base])}"
@@ -67,7 +71,7 @@ def _own(name: str) -> str:
 
 
 def renamed(text: str, origins: Mapping[str, str]) -> str:
-    """Return a Verilog module with names for its numbered wires."""
+    """Return a Verilog module with names for its numbered wires, each of which must be in ``origins``."""
     numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
     temporaries = sorted(set(_NUMBERED.findall(text)), key=lambda name: int(name.removeprefix("tmp")))
     names = {name: f"{(base := origins[name])}{TERM}{next(numbers[base])}" for name in temporaries}
@@ -75,7 +79,10 @@ def renamed(text: str, origins: Mapping[str, str]) -> str:
 
 
 def _origin(frame: FrameType | None) -> str:
-    """Return the running function outside of PyRTL, and the name that its statement assigns."""
+    """Return the running function outside of PyRTL, and the name that its statement assigns.
+
+    Frames of comprehensions and lambdas, whose names begin with ``<``, are skipped.
+    """
     while frame is not None and (
         frame.f_code.co_filename.startswith(_PYRTL) or frame.f_code.co_name.startswith("<")
     ):
@@ -103,7 +110,7 @@ def _targets(file: str) -> Mapping[int, str]:
     """Map each line of a file to the target of its innermost assignment; empty without source."""
     targets: dict[int, str] = {}
     source = "".join(linecache.getlines(file)) if file.endswith(".py") else ""  # not a notebook cell
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(ast.parse(source)):  # breadth first: an inner assignment replaces an outer one
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             targets |= dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), _name(target))

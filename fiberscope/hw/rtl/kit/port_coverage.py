@@ -27,7 +27,8 @@ class PortCoverage:
     """Counters of events at the streams of a module. Each kind of event is a bin.
 
     ``tokens`` move; ``back to back`` are tokens in the cycle after another token; ``waits`` begin when an
-    offered token is not taken. ``control=1`` counts tokens with this control, of at most two bits.
+    offered token is not taken. ``control=1`` counts tokens with this control, of at most two bits. In a
+    bundle, a row counts as one token, and its control is that of lane 0.
 
     Args:
         interface: the ports.
@@ -63,6 +64,7 @@ class PortCoverage:
                 continue
             self._waiting[label] = False
             bins[TOKENS] += 1
+            # With -2, a first token in cycle 0 does not follow another one.
             bins[BACK_TO_BACK] += self._last_cycle.get(label, -2) == cycle - 1
             self._last_cycle[label] = cycle
             if positions.control is not None:

@@ -30,6 +30,9 @@ class Rows:
         depth: number of register stages.
         loaded: whether the data that a row needs beside its tokens is ready; None for always.
 
+    Call ``stage`` for each stage, then ``pass_out``; or ``leave`` instead of the last ``stage`` and
+    ``pass_out``. Data beside a row pass through a ``register`` in each stage.
+
     ``entering`` is the row at the inputs. ``taken`` is whether it enters the first stage; it is None without
     stages. With stages, the constructor drives the status output ``pending``.
     """
@@ -50,6 +53,7 @@ class Rows:
         shown = source.valid if loaded is None else source.valid & loaded
         self._before_last, self._last = before[-1] if full else shown, [shown, *full][-1]
         if full:
+            # A row that enters can move in the next cycle, although no port changes: it is pending already.
             streams.show(PENDING, reduce(or_, full) | self.taken)
 
     def arriving(self) -> Signal:
@@ -63,7 +67,7 @@ class Rows:
         return held
 
     def stage(self, number: int, row: Row) -> Row:
-        """Return the row after the registers of a stage."""
+        """Return the row after the registers of a stage; ``number`` is a part of their names."""
         return self._registers(f"stage{number:02}", row)
 
     def leave(self, row: Row) -> None:

@@ -76,10 +76,11 @@ class Shadow:
         self._outputs = [self._connect_output(i, sink) for i, sink in enumerate(self._sinks)]
         self._fed_counts = [0] * len(self._inputs)  # tokens
         self._pops, self._pushes = [0] * len(self._inputs), [0] * len(self._outputs)
-        self._next_cycle = 0  # the next cycle
+        self._next_cycle = 0  # the next cycle to run
         self._kernel.build()
 
     def _connect_input(self, i: int, label: str) -> Channel:
+        # A token that the module has taken may still wait here, so the module's capacity is no bound.
         return self._kernel.connect(self._feeder, f"into[{i}]", *end(self.component, label), capacity=None)
 
     def _connect_output(self, i: int, sink: _Port) -> Channel:
@@ -89,7 +90,7 @@ class Shadow:
         )
 
     def cycle(self, now: int, transfers: Mapping[str, Transfer]) -> None:
-        """Run cycle ``now``, in which the module moves these tokens, before they leave their channels."""
+        """Run cycle ``now``, in which the module moves these tokens; call it before the channels change."""
         self.catch_up(now)
         if self.output is None:
             self._feed(now)
@@ -104,7 +105,7 @@ class Shadow:
         """Give the feeder the tokens that become visible in this cycle, and the tokens to pop for space."""
         for i, source in enumerate(self._sources):
             channel = source.channel
-            position = self._fed_counts[i] - channel.pops
+            position = self._fed_counts[i] - channel.pops  # of the first token that the shadow has not got
             while position < channel.occupancy and channel.arrival(position) <= now:
                 self._feeder.tokens.append((i, Token(*channel.token(position))))
                 self._fed_counts[i] += 1

@@ -46,7 +46,7 @@ class StepSource:
     ``inputs`` are the words of the module's inputs, ``registers`` the values of all registers in the given
     order, ``driven`` the other inputs by name. The function returns the next values of the registers, the
     words of the outputs, the values of the wires ``seen``, and the writes to memories: dictionary, address
-    and value of each.
+    and value of each. The caller executes the writes after the cycle.
 
     Args:
         block: a checked block.
@@ -83,9 +83,11 @@ class StepSource:
         self._reads = Counter(id(wire) for wire, _piece in shown)
         self._reads.update(id(wires[name]) for name in seen)
         for net in block.logic:
+            # A selection repeats the expression of its argument for each run of bits.
             again = len(_runs(net.op_param)) if net.op == "s" else 1
             for argument in net.args:
                 self._reads[id(argument)] += again
+        # Writes are returned, not executed, so that all reads of the cycle see the old contents.
         for net in block.logic_subset("@"):
             address, value, enable = map(self._text, net.args)
             write = f"({self._memory(net)}, {address}, {value})"
@@ -124,7 +126,7 @@ class StepSource:
         return self._texts[id(wire)].code
 
     def _leaf(self, wire: Signal) -> _Text:
-        """Return a number, or the name of an input."""
+        """Return a number, or the name of an input: assembled from its words, else taken from ``driven``."""
         if isinstance(wire, pyrtl.Const):
             return _Text(str(int(wire.val)))
         places = [(i, piece.low) for i, piece in enumerate(self._inputs) if piece.wire == wire.name]

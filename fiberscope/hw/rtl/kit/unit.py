@@ -253,7 +253,7 @@ def _streams(declared: Sequence[Port], contents: PortContents) -> Iterator[Strea
 
 
 def _at(port: Port, what: Fields | Lanes | Each) -> Sequence[Stream]:
-    """Return the streams of a port with this content."""
+    """Return the streams of a port with this content; an array with plain fields has a single member."""
     direction: Direction = "input" if isinstance(port, Input) else "output"
     if isinstance(what, Lanes):
         return [Bundle(port.name, port.name, direction, what.content, what.lanes, mask=what.mask)]
@@ -299,7 +299,7 @@ def _adapter_class(
         UnitAdapter.COUNTED_BY = {status: (name,) for name, status in statuses.items()} | dict(
             base.COUNTED_BY
         )
-    elif base.observe is Adapter.observe:
+    elif base.observe is Adapter.observe:  # nothing but the sums needs tokens; a status counts every cycle
         UnitAdapter.OBSERVED = tuple(count.label for count in summed.values())
     for flag, value in flags.items():
         setattr(UnitAdapter, flag.upper(), value)

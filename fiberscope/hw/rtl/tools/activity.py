@@ -19,6 +19,7 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 
 CHUNK = 4096  # cycles that are computed at once, at most
 MOST_NOTED = 1 << 22  # recorded levels of wires before a computation
+# Levels of constant nets in all cycles: -1 has a one for each cycle, however many are computed.
 _CONSTANTS: Mapping[int | str, int] = {"0": 0, "1": -1, "x": 0}
 
 
@@ -51,7 +52,7 @@ class RecordingBackend(BackendObserver):
         netlists: netlists of modules by instance; "" is the whole RTL.
 
     Raises:
-        HdlError: when constructed, if a register or an input of the netlist is no wire of the RTL.
+        HdlError: when constructed, if a register or an input of a netlist is no wire of the RTL.
         DifferentNetlistError: in the run, if a register of the RTL has another value than its cells compute.
     """
 
@@ -78,7 +79,11 @@ class RecordingBackend(BackendObserver):
             self._compute()
 
     def activity(self, instance: str = "") -> Activity:
-        """Return the activity of a module since reset."""
+        """Return the activity of a module since reset; it changes when further cycles are computed.
+
+        Args:
+            instance: name of the instance, a key of ``netlists``.
+        """
         self._compute()
         return self._cells[instance].activity()
 
@@ -141,7 +146,7 @@ class _Cells:
         for column, bit, _width, net in self._places:
             nets[net] = planes[column][bit]
         for cell in self._netlist.registers:
-            _drive(cell, cell.kind.outputs[:1], nets)
+            _drive(cell, cell.kind.outputs[:1], nets)  # the inverted output from the recorded state
         for cell in self._netlist.logic:
             _drive(cell, [pin for pin in cell.nets if pin not in cell.kind.outputs], nets)
         self._compare(nets, count)
@@ -153,7 +158,7 @@ class _Cells:
         The state of a cycle is the data input of the cycle before, hence the shift by one bit. The first bit
         comes from the computation before this one; in the first computation, it is not compared.
         """
-        ones = (1 << count) - 1
+        ones = (1 << count) - 1  # an inverter gives ones above the last cycle too, which are cut off
         for cell in self._netlist.registers:
             assert cell.kind.data is not None
             expected = nets[cell.nets[cell.kind.data]] & ones
@@ -203,7 +208,7 @@ def _register_nets(netlist: Netlist) -> dict[str, int]:
 
 def _planes(column: Sequence[int], width: int) -> Iterator[int]:
     """Yield, for each bit of a column, an integer with one bit for each cycle, the first cycle lowest."""
-    for low in range(0, width, 64):
+    for low in range(0, width, 64):  # numpy transposes words of 64 bits: from bits by cycle to cycles by bit
         words = np.array([number >> low & (1 << 64) - 1 for number in column], dtype="<u8")
         bits = np.unpackbits(words.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
         packed = np.packbits(bits, axis=0, bitorder="little")

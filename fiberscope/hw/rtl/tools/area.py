@@ -124,7 +124,7 @@ class Cells:
 
     @property
     def megahertz(self) -> float:
-        """The clock frequency that the path allows."""
+        """The clock frequency that the path allows, in MHz; infinite without a path."""
         return 1000 / self.path_ns if self.path_ns else float("inf")
 
     def to_json(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def library(name: str) -> Path:
     """Return a Liberty file, by its path or by the name of a Debian package's library.
 
     Raises:
-        HdlError: there is no such file.
+        HdlError: there is no such file; the message has the package to install if the name is known.
     """
     path, package = SHIPPED.get(name, (Path(name), None))
     if path.is_file():
@@ -216,7 +216,7 @@ def run_yosys(
         verilog: the module and its instances.
         module: name of the module.
         script: the Yosys script, with ``{source}``, ``{module}``, ``{liberty}`` and ``{picoseconds}``.
-        wanted: names of the written files.
+        wanted: names of the files to return, each of which the script writes.
         liberty: the cell library.
 
     Raises:
@@ -253,5 +253,5 @@ def _area(design: Mapping[str, Any], path: str) -> Area:
 
 
 def _flip_flops(design: Mapping[str, Any]) -> int:
-    """Count the flip-flops among these generic cells."""
+    """Count the flip-flops among these generic cells, each of which has one bit."""
     return sum(count for cell, count in design["num_cells_by_type"].items() if "DFF" in cell)

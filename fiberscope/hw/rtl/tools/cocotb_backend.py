@@ -58,7 +58,7 @@ class CocotbBackend:
         self._driven = self.words.driven()
         self._inner_wires = {} if within is None else dict(sorted(_wires("", within)))
         self._signals = {name: len(handle) for name, handle in self._inner_wires.items()}
-        self._begin = 0  # ps: of the next cycle
+        self._begin = 0  # ps: beginning of the last cycle that ran; 0 for the reset
         resume(self._settle)({"rst": 1, "clk": 0} | self._driven)
 
     def cycle(self) -> None:
@@ -74,7 +74,7 @@ class CocotbBackend:
         return 1
 
     def signals(self) -> Mapping[str, int]:
-        """See ``Backend``; memories are omitted."""
+        """See ``Backend``; memories are omitted, and without ``within`` all wires."""
         return self._signals
 
     def sample(self) -> Sequence[int]:
@@ -89,6 +89,7 @@ class CocotbBackend:
         and the outputs are read.
         """
         self._begin += CYCLE
+        # If the simulator's time is already later, the cycle begins at once.
         early = self._begin - get_sim_time("ps")
         if early > 0:
             await Timer(early, "ps")

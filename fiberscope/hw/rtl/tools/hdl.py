@@ -42,12 +42,14 @@ NONE_INSTALLED = (
 def choose(name: str, others: Sequence[str] = ()) -> str:
     """Return the simulator for a name; for ``auto`` the first installed simulator.
 
+    Only ``auto`` considers what is installed; use ``find`` to check a simulator.
+
     Args:
         name: a name in ``SIMULATORS`` or ``others``, or ``auto``.
-        others: alternatives if no HDL simulator is installed.
+        others: other accepted names. If no HDL simulator is installed, ``auto`` is the first of them.
 
     Raises:
-        HdlError: the name is unknown, or for ``auto`` none is installed.
+        HdlError: the name is unknown, or for ``auto`` none is installed and there are no ``others``.
     """
     if name != AUTO:
         if name not in (simulators := [*SIMULATORS, *others]):
@@ -99,7 +101,9 @@ class Bench:
 
 
 def run(bench: Bench, simulator: str = AUTO) -> int:
-    """Compile the module, run all tests, and return their number.
+    """Compile the module, run all tests, and return the number of tests that were not skipped.
+
+    The folder is created if necessary; results and logs of an earlier run in it are deleted.
 
     Raises:
         SimulationError: a module has other ports than required.
@@ -126,7 +130,7 @@ def read_order() -> dict[str, Any]:
 
 
 def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
-    """Return the number of tests, and of failed tests.
+    """Return the number of tests that ran, and of failed tests.
 
     Raises:
         HdlError: the simulator wrote no results, for example because a source does not compile.
@@ -208,7 +212,7 @@ def _count(results: Path) -> tuple[int, int]:
 
 
 def _log(bench: Bench) -> str:
-    """Return the last lines of the simulator's log."""
+    """Return the last lines of the log of the run, or of the build if there was no run."""
     for name in ("run.log", "build.log"):
         path = bench.folder / name
         if path.is_file():

@@ -113,7 +113,7 @@ def lint(source: Path, module: str, folder: Path, waivers: Sequence[Waiver] = WA
     Args:
         source: the file.
         module: its top module.
-        folder: folder of the control file.
+        folder: an existing folder, in which the control file ``waivers.vlt`` is written.
         waivers: the exceptions.
 
     Raises:

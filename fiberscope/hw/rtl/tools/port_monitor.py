@@ -26,7 +26,7 @@ class PortMonitor:
         prefix: prefix of the pins' names.
 
     Attributes:
-        violation: description of the first violation; None if there is none.
+        violation: description of the first violation, also of an earlier reset; None if there is none.
     """
 
     def __init__(
@@ -50,9 +50,10 @@ class PortMonitor:
         return self._coverage.bins
 
     async def cycles(self) -> AsyncIterator[tuple[int, dict[str, int]]]:
-        """Yield the cycles outside of reset: number since the last reset, and bits at all streams.
+        """Yield all cycles outside of reset: the number since the last reset, and the bits at all streams.
 
         The bits are those just before the rising edge that ends the cycle. The checker has already seen them.
+        The iteration does not end by itself.
         """
         checker, cycle = self._new_checker(), 0
         while True:
@@ -61,6 +62,7 @@ class PortMonitor:
                 checker, cycle = self._new_checker(), 0
                 continue
             wires = self._pins.all()
+            # Each of the two takes only its own wires: the module's inputs, and its outputs.
             self._words.drive(wires)
             self._words.show(wires)
             checker.cycle(cycle)

@@ -76,6 +76,7 @@ def estimate(size_bytes: float, bits: float, cells: SramCells = CELLS) -> Sram:
         raise ValueError(f"no cells {cells!r}; there are {', '.join(get_args(SramCells))}")
     ladders = _table()[cells]
     words = list(ladders)
+    # An SRAM is divided into columns of at most the widest word, then into rows of at most the largest size.
     wide = ceil(bits / words[-1])
     word = max(words[0], bits / wide)
     size = max(size_bytes / wide, FEWEST_WORDS * word / 8)
@@ -84,7 +85,10 @@ def estimate(size_bytes: float, bits: float, cells: SramCells = CELLS) -> Sram:
 
 
 def _side_by_side(sram: Sram, wide: int, deep: int) -> Sram:
-    """Return an array of SRAMs: a word spans ``wide`` SRAMs, and there are ``deep`` such rows."""
+    """Return an array of SRAMs: a word spans ``wide`` SRAMs, and there are ``deep`` such rows.
+
+    An access takes energy in one row only, and its time is that of one SRAM; all SRAMs leak.
+    """
     return replace(
         sram,
         area_um2=wide * deep * sram.area_um2,
@@ -102,13 +106,14 @@ def _of_word(ladders: Mapping[int, Sequence[tuple[int, Sram]]], size: float, wor
 
 
 def _of_size(ladder: Sequence[tuple[int, Sram]], size: float) -> Sram:
+    # A size below the smallest continues the line through the two smallest sizes.
     pairs = list(pairwise(ladder))
     (small, less), (large, more) = next((pair for pair in pairs if size <= pair[1][0]), pairs[-1])
     return _interpolate(small, less, large, more, size)
 
 
 def _interpolate(low: float, first: Sram, high: float, second: Sram, at: float) -> Sram:
-    """Interpolate each figure on the power law through two points."""
+    """Interpolate each figure on the power law through two points: a straight line between logarithms."""
     share = log(at / low) / log(high / low)
     return Sram(
         *(

@@ -97,7 +97,7 @@ def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
 
     Args:
         netlist: the module in cells.
-        activity: the activity of its nets in the run.
+        activity: the activity of its nets in the run, of at least one cycle.
         liberty: the cell library, a Liberty file.
 
     Raises:
@@ -107,6 +107,7 @@ def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
     if not netlist.registers:
         raise HdlError(f"{netlist.module} has no register, without which OpenSTA knows no activity")
     fields = {"liberty": LIBERTY, "module": netlist.module, "period": PERIOD_NS}
+    # An idle cycle: no net toggles, and each net has the high share of the run, which determines leakage.
     quiescent = Activity(activity.cycles, dict.fromkeys(activity.toggles, 0), activity.high)
     files = {
         name: "".join(_activities(netlist, toggles))
@@ -177,7 +178,11 @@ def _activities(netlist: Netlist, activity: Activity) -> Iterator[str]:
 
 
 def _sum(report: str, netlist: Netlist) -> tuple[float, float]:
-    """Return energy of a cycle in pJ and leakage in uW, without the additional registers."""
+    """Return energy of a cycle in pJ and leakage in uW, without the additional registers.
+
+    The report has a row for the whole module, which counts, and one for each register of ``_cut``, which is
+    subtracted.
+    """
     rows = list(_ROW.finditer(report))
     if len(rows) != 1 + len(netlist.inputs):
         raise HdlError(f"OpenSTA reports no power of module {netlist.module}")
@@ -186,4 +191,4 @@ def _sum(report: str, netlist: Netlist) -> tuple[float, float]:
         sum(sign * float(row[name]) for sign, row in zip(signs, rows, strict=True))
         for name in ("total", "leakage")
     )
-    return total * PERIOD_NS * 1e3, leakage * 1e6
+    return total * PERIOD_NS * 1e3, leakage * 1e6  # W times ns is nJ

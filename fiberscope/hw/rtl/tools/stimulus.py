@@ -71,7 +71,7 @@ def _value(generator: random.Random) -> float:
 
 
 def _intersector(generator: random.Random, parameters: TwoFingerParameters | SkipAheadParameters) -> Inputs:
-    """Return pairs of fibers, each with a quarter of the coordinates, of which a sixteenth match."""
+    """Return pairs of fibers, each with a quarter of ``SPAN``; on average, a quarter of a fiber matches."""
     references = 1 << parameters.reference_bits - 1
 
     def fiber() -> list[Token]:
@@ -83,7 +83,7 @@ def _intersector(generator: random.Random, parameters: TwoFingerParameters | Ski
 
 
 def _arrays(generator: random.Random, lanes: int, bits: int) -> list[list[Token]]:
-    """Return rows of arrays, each of four rows; the last row has stops in its upper half."""
+    """Return rows of arrays, each of four rows; the upper half of the last row, from lane n / 2, is stops."""
     numbers = [(DATA, generator.getrandbits(bits), 0, 0.0) for _ in range(4 * lanes * FIBERS)]
     rows = [numbers[first : first + lanes] for first in range(0, len(numbers), lanes)]
     return [
@@ -108,7 +108,7 @@ def _adder_network(generator: random.Random, parameters: AdderNetworkParameters)
     most = 1 << parameters.operand_bits - 1
 
     def vector() -> list[Token]:
-        number, leaves = 0, []
+        number, leaves = 0, []  # number of the neuron
         for _ in range(parameters.leaves):
             number = (number + (generator.random() < 0.25)) % (1 << parameters.id_bits)
             operand = float(generator.randrange(-most, most))
@@ -126,6 +126,7 @@ def _benes(generator: random.Random, parameters: BenesParameters) -> Inputs:
     settings = [route(draw(range(lanes), k=lanes)) for _ in range(FIBERS)]
 
     def vector() -> list[Token]:
+        # A reference is signed, and its sign bit stays 0.
         reference = parameters.reference_bits and generator.getrandbits(parameters.reference_bits - 1)
         value = _value(generator) if parameters.value_bits else 0.0
         return [
@@ -154,7 +155,7 @@ def _accumulator(generator: random.Random, parameters: AccumulatorParameters) ->
 
 
 def _sorted_head(generator: random.Random, parameters: SortedHeadParameters) -> Inputs:
-    """Return rows of the maximum number of lists, of four elements each."""
+    """Return rows of the maximum number of lists, of four elements each, or fewer if columns are narrow."""
     tasks: list[Token] = []
     elements: list[Token] = []
     span = 1 << min(parameters.column_bits, COLUMN_BITS)
@@ -173,6 +174,7 @@ def _merged(columns: Sequence[Sequence[int]], value: Callable[[], float]) -> lis
             return (STOP, 0, number, 0.0)
         return (DATA, columns[number][place], number, value())
 
+    # Among equal columns, the larger list leaves first, hence the negative number.
     leaving = sorted(
         (column, -number, place) for number, fiber in enumerate(columns) for place, column in enumerate(fiber)
     )

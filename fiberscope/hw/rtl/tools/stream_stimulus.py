@@ -1,6 +1,7 @@
 """Stimulus of the stream blocks (``fiberscope.hw.streams``), and of other blocks without typical stimulus.
 
-A stream is a list of fibers, each of 0 to 6 sorted coordinates. All numbers fit the widths of the block.
+A stream is a list of fibers, each of 0 to 6 sorted coordinates. Coordinates and values fit the widths of the
+block. References have up to 3 bits, whatever the block.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fiberscope.sim.testing import Token
 FIBERS = 24
 LONGEST = 6  # elements of a fiber
 SPAN_BITS = 4  # bits of coordinates, few enough for common coordinates
-MERGED = 48  # approximate number of fibers of all merges
+MERGED = 48  # bounds the merges: 2, and as many as merge so many fibers at the full radix
 MANY = 1 << 20  # larger than any parameter: no limit
 DONE_TOKEN: Token = (DONE, 0, 0, 0.0)
 Stimulus = Callable[[random.Random, Parameters], Inputs]
@@ -33,7 +34,10 @@ def _number(payload: int) -> Token:
 
 
 def _stream(fibers: Sequence[Sequence[Token]]) -> list[Token]:
-    """Return fibers, each followed by a stop; the last stop also ends the list of fibers."""
+    """Return fibers, each followed by a stop; the last stop has level 1, as it also ends the list of fibers.
+
+    There must be at least one fiber. A ``DONE`` token ends the stream.
+    """
     stops = [(STOP, int(place == len(fibers) - 1), 0, 0.0) for place in range(len(fibers))]
     ended = ([*fiber, stop] for fiber, stop in zip(fibers, stops, strict=True))
     return [*(token for fiber in ended for token in fiber), DONE_TOKEN]
@@ -89,6 +93,7 @@ def _outer_and_inner(generator: random.Random, parameters: Parameters) -> Inputs
     """Return a coordinate for each fiber; a fiber holds coordinates or, if the block says so, values."""
     fibers = _fibers(generator, parameters)
     outer = [[_number(i % (1 << _size(parameters, "coordinate_bits", 5))) for i in range(FIBERS)]]
+    # The outer stream is a single fiber of one level, whose stop has level 0.
     levels = [token if token[0] != STOP else (STOP, 0, 0, 0.0) for token in _stream(outer)]
     if getattr(parameters, "inner", "") == "values":
         fibers = _values(generator, fibers, parameters)
@@ -146,7 +151,7 @@ def _merger(generator: random.Random, parameters: Parameters) -> Inputs:
 
 
 def _rows(port: str, lanes: str, *, gaps: bool = False) -> Stimulus:
-    """Return rows of items with few keys; with ``gaps``, one lane in five is empty."""
+    """Return rows of items with few keys, then a row of stops; with ``gaps``, one lane in five is empty."""
 
     def inputs(generator: random.Random, parameters: Parameters) -> Inputs:
         few = 1 << _size(parameters, "width", 2)
