@@ -85,7 +85,7 @@ def _added(lane: Lane, factor: Signal, shift: int, bits: int) -> Lane:
 
 
 def _product(lane: Lane) -> Lane:
-    """Return the lane with the sum as coordinate, without reference."""
+    """Return the lane with the sum as coordinate, without reference, which ``products`` does not have."""
     fields = {field: wire for field, wire in lane.items() if field != "reference"}
     return {**fields, "coordinate": lane["reference"]}
 

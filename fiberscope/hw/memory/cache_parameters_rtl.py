@@ -54,6 +54,7 @@ class BankParameters(FiberCacheSpecification, Parameters):
         check_range("bank", "port", self.port, 0, (1 << self.tag_bits - PORT_SHIFT) - 1)
         if self.line_bytes & (self.line_bytes - 1):
             raise ValueError(f"bank: line_bytes must be a power of two, not {self.line_bytes}")
+        # ``tags.Sets`` divides a line by a power of two, which is a shift, if either number is one.
         if self.sets & (self.sets - 1) and self.banks & (self.banks - 1):
             raise ValueError(f"bank: sets or banks must be a power of two, not {self.sets} and {self.banks}")
         if self.data == ARRAY and self.stages == 1:

@@ -26,6 +26,7 @@ class MissTable:  # C: final
         self.lines = array("q", [NONE] * registers)  # C: public
         # By register: the entry of the tag store for the line, -1 if the line is not stored
         self.entries = array("q", [NONE] * registers)  # C: public
+        # By register: the oldest and the newest target of its queue; the newest is stale in an empty queue
         self.first_target = array("q", [NONE] * registers)  # C: public
         self.last_target = array("q", [NONE] * registers)
         self.next_register = 0  # the register that ``allocate`` takes next; ``registers`` if all are occupied

@@ -217,7 +217,7 @@ class Adapter(Component):
         wake = self.account(now, moved, blocked)
         if self.state != self._before:
             self._before = self.state
-            self._entered[self.state] += 1
+            self._entered[self.state] += 1  # a stall of many cycles counts once
         return wake
 
     def _update(self) -> bool:

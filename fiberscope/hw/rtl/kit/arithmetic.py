@@ -324,6 +324,7 @@ def _product(form: _Form, left: Signal, right: Signal, cut: Cut) -> Signal:
     shifted = [pyrtl.concat(part, pyrtl.Const(0, width * i)) if i else part for i, part in enumerate(parts)]
     product = total(shifted)[: 2 * len(factor)]
     above = product[-1]
+    # Each exponent includes the bias, and their sum must include it once.
     bias = (1 << form.exponent - 1) - 1
     exponent = pyrtl.signed_sub(_positive(exponents + above), _positive(pyrtl.Const(bias)))
     normal = pyrtl.select(above, product, pyrtl.concat(product[:-1], pyrtl.Const(0, 1)))
@@ -334,7 +335,11 @@ def _product(form: _Form, left: Signal, right: Signal, cut: Cut) -> Signal:
 def _rounded(
     form: _Form, sign: Signal, exponent: Signal, normal: Signal, nan: Signal, infinite: Signal, cut: Cut
 ) -> Signal:
-    """Round a number whose significand is zero or begins with a one."""
+    """Round a number whose significand is zero or begins with a one, to nearest, ties to even.
+
+    A result below the normal numbers becomes zero, and a result above them infinity. ``nan`` and ``infinite``
+    override the number. ``normal`` has at least two bits more than the significand of the form.
+    """
     kept, half, rest = normal[-form.fraction - 1 :], normal[-form.fraction - 2], normal[: -form.fraction - 2]
     rounded = pyrtl.select(half & ((rest != 0) | kept[0]), kept + 1, _positive(kept))
     sign, exponent, rounded, is_zero, nan, infinite = cut(sign, exponent, rounded, ~normal[-1], nan, infinite)

@@ -116,6 +116,7 @@ class Codec:  # C: final
                 lost += 1 - exponent
                 fraction |= LEADING
                 exponent = 0
+            # Too large, or so small that no bit remains
             if exponent > 2 * self._bias or lost > FRACTION:
                 return -1
         elif fraction > 0:

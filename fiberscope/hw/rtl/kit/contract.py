@@ -50,7 +50,7 @@ def _of_port(streams: list[Stream]) -> Iterator[str]:
         streams: all streams of the port: of each member of an array, and of each lane of a member.
     """
     places = [[*lanes] for _place, lanes in groupby(streams, key=lambda stream: stream.port)]
-    first = places[0]
+    first = places[0]  # the members of an array are alike: the first one stands for all
     prefixes = [stream.prefix for stream in first]
     if len(places) > 1:
         names = f"{' and '.join(prefixes)} to {' and '.join(stream.prefix for stream in places[-1])}"

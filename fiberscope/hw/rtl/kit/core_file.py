@@ -12,6 +12,7 @@ from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.parameters import Parameters
 
 VENDOR = "fiberscope:rtl"
+# A template for ``str.format``, hence the double braces
 _BENCH_FILES = """\
   bench:
     files:

@@ -111,6 +111,7 @@ class Shadow:
                 self._fed_counts[i] += 1
                 position += 1
         for i, sink in enumerate(self._sinks):
+            # The module's reader has popped tokens: pop as many, so that both see the same space.
             occupied = sink.channel.capacity - sink.channel.free() if sink.channel.bounded else 0
             if self._outputs[i].occupancy > occupied:
                 self._feeder.pop_counts[i] = self._outputs[i].occupancy - occupied

@@ -213,6 +213,7 @@ def _matching(
     if len(values) > len(arguments):
         raise ValueError(f"no module is made with {', '.join(map(str, values[len(arguments) :]))}")
     keywords: dict[str, Any] = dict(zip(arguments, values, strict=False)) | named
+    # A constant replaces the component's own argument; a conversion needs the argument.
     for argument, value in as_made.items():
         if not callable(value):
             keywords[argument] = value
@@ -228,14 +229,17 @@ def _component(
 
 
 def _typed(make: Callable[..., Component], name: str, parameters: ValueParameters) -> Component:
-    """Return a component that computes with values of a type."""
+    """Return a component that computes with values of a type, which it gets after construction."""
     component: Any = make(name, parameters)
     component.value_type = parameters.value_type
     return component  # type: ignore[no-any-return]  # mypy does not know which component it is
 
 
 def _summary(kind: type[Component]) -> str:
-    """Return the summary of a class from its docstring, without the signature that Cython adds."""
+    """Return the summary of a class from its docstring, without the signature that Cython adds.
+
+    The summary follows other text and begins in lower case, unless its first word has a second capital.
+    """
     paragraphs = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
     said = next(text for text in paragraphs if not text.startswith(f"{kind.__name__}("))
     begins = said if said[1:2].isupper() else said[:1].lower() + said[1:]

@@ -193,7 +193,7 @@ def _build_and_test(
 
 @contextlib.contextmanager
 def _environment(simulator: Simulator) -> Iterator[None]:
-    """Set the simulator's variables in this process, where cocotb reads them."""
+    """Set the simulator's variables in this process, where cocotb reads them; restore all at the end."""
     before = dict(os.environ)
     os.environ.update(with_temporary_folder(simulator.environment()))
     try:

@@ -100,6 +100,7 @@ def _side_by_side(sram: Sram, wide: int, deep: int) -> Sram:
 
 def _of_word(ladders: Mapping[int, Sequence[tuple[int, Sram]]], size: float, word: float) -> Sram:
     words = list(ladders)
+    # Two neighbouring widths enclose the word; the bounds give the narrowest and the widest a neighbour too.
     place = min(max(1, bisect_left(words, word)), len(words) - 1)
     low, high = words[place - 1], words[place]
     return _interpolate(low, _of_size(ladders[low], size), high, _of_size(ladders[high], size), word)

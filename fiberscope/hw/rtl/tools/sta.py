@@ -161,7 +161,7 @@ def _cut(netlist: Netlist) -> str:
 
 
 def _activities(netlist: Netlist, activity: Activity) -> Iterator[str]:
-    """Yield commands that set the toggles and the high time of every pin except clocks."""
+    """Yield commands that set toggles a cycle, and the share of high cycles, of every pin except clocks."""
     cycles = activity.cycles
     numbers = {
         net: f"{toggles / cycles:.9f} {activity.high[net] / cycles:.9f}"
