@@ -19,7 +19,8 @@ class BankParameters(FiberCacheSpecification, Parameters):
     The defaults are those of Gamma. Other arguments: see ``FiberCacheSpecification``.
 
     Args:
-        index: mapping of lines to sets, as in the component.
+        index: mapping of lines to sets, as in the component. ``hashed`` requires that ``sets`` is a power of
+            two, which is not checked here.
         port: number of the bank's port at the network to memory.
         tag_bits: bits of a tag, 33 to 63; the bits from 32 up are the port.
         address_bits: bits of a byte address, 24 to 64; the highest is 0, as addresses are not negative.

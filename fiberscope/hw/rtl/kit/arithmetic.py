@@ -105,7 +105,8 @@ class ValueParameters(Parameters):
     def computed_in(self, stages: int, operation: str, value: Signal, other: Signal, bits: int) -> Signal:
         """Compute an operation with a latency of ``stages`` cycles.
 
-        Registers are inside floating-point sums and products, and after other operations.
+        Registers are inside floating-point sums and products, and after other operations. The registers have
+        no reset and no enable.
         """
         if self.values == INTEGER or operation not in _PIPELINES:
             return delayed(self.computed(operation, value, other, bits), stages)

@@ -22,7 +22,7 @@ class MemoryPort:
 
     Args:
         tag_bits: width of a tag, above ``PORT_SHIFT``. The upper bits are the requester's port.
-        address_bits: width of a byte address, which is unsigned.
+        address_bits: width of a byte address. The highest bit is the sign of a reference, and 0.
         line_bits: bits of the line in a write, or in the reply to a read; 0 without lines.
     """
 
@@ -59,7 +59,7 @@ class MemoryPort:
         return Stream(label, label, direction, {"coordinate": self.tag_bits, **self._line})
 
     def operation(self, code: int) -> Signal:
-        """Return an operation code as a field."""
+        """Return an operation of ``fiberscope.hw.memory.protocol`` as the field ``control``."""
         return pyrtl.Const(code, CONTROL_BITS)
 
     def tag(self, port: int, number: Signal) -> Signal:
