@@ -67,18 +67,21 @@ class ValueType:  # C: final
         return self.round_value(product)
 
     def round_value(self, value: float) -> float:
-        """Return the nearest number of the type."""
+        """Return the nearest number of the type: zero for a subnormal, infinity for a number too large."""
         if not self.floats:
             return value
+        # Larger numbers become infinities below, and NaN stays NaN.
         if self._lost and abs(value) <= 2.0 * self.most:
             self._value[0] = value
             bits = self._bits[0]
+            # Just below half is added, or half if the last bit that remains is 1: ties go to even.
             even = bits + self._half - 1 + (bits >> self._lost & 1)
             self._bits[0] = even & -2 * self._half
             value = self._value[0]
         if abs(value) > self.most:
             return math.copysign(math.inf, value)
         value = self._operand(value)
+        # only NaN fails the comparison; the result is the one NaN of the type
         return value if abs(value) <= self.most else math.nan
 
     def _operand(self, value: float) -> float:

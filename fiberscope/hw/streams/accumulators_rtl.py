@@ -77,7 +77,8 @@ class TensorAccumulatorParameters(_AccumulatorParameters):
     Args:
         points, coordinate_bits, value_bits, sum_bits, values: the parameters of every accumulator.
         ways: number of coordinates of a point, 1 to 8.
-        kept: number of outermost coordinates in which the points arrive sorted; less than ``ways``.
+        kept: number of outermost coordinates in which the points arrive sorted; less than ``ways``, and 0
+            with ``flushes``.
         flushes: 1 if points arrive as tasks, each of which is complete with its stop, else 0.
     """
 
@@ -118,7 +119,7 @@ def _stream_contents(
 
 def sparse_design(parameters: SparseAccumulatorParameters, streams: Streams) -> None:
     """Build the accumulator of pairs; a sum can leave in the cycle in which a point completes it."""
-    points = _Points(parameters, streams, 2 - parameters.order)
+    points = _Points(parameters, streams, 2 - parameters.order)  # a row at a time arrives sorted by row
     ended = alias("ended_now", points.ended | points.is_done)
     group = pyrtl.select(points.is_point, points.group_of(points.key), points.group)
     leaves = points.send(points.is_complete(points.sums.first, ended, group), ended)
@@ -139,6 +140,7 @@ def tensor_design(parameters: TensorAccumulatorParameters, streams: Streams) -> 
         for entry in (points.sums.first, points.sums.second)
     )
     leaves = points.send(first, points.ended)
+    # the entry that is first in the next cycle must not be complete
     points.take(~pyrtl.select(leaves, second, first), leaves)
 
 
@@ -196,13 +198,15 @@ class _Points:
         first = self.sums.first[FULL]
         closes = alias("task_ends", self._room & flushing & ~first)
         leaves = self.send(flushing & first, flushing, self.ended)
+        # the next task may begin in the cycle in which the last stops leave, as in the component
         stops = self.take(~flushing | closes, leaves)
         flushing.next <<= stops | (flushing & ~closes)
 
     def take(self, may: Signal, leaves: Signal) -> Signal:
-        """Accept the visible tokens, if ``may`` holds and a free entry is available.
+        """Accept a point, the stop of a task or done, if ``may`` holds; call this once.
 
-        Return whether the stop of a task is accepted. ``leaves`` tells whether the first sum leaves.
+        A point that fits in no entry leaves at ``overflow``, or waits. ``leaves`` tells whether the first sum
+        leaves. Return whether the stop of a task is accepted.
         """
         free = alias("free", self._room & may)
         stops = alias("takes_stop", free & self._is_stop)

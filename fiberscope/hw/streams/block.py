@@ -128,13 +128,15 @@ class StreamBlock(Component):
             wake = self.update(now)
             if self.done or self._tile_stream.tiles == tiles:
                 return wake
+            # The update itself takes cycle ``now``. Its wake does not count, as the block restarts first.
             self._restarts_until = now + 1 + self._restart
         return self.busy(self._restarts_until)
 
     def update(self, now: int) -> int:
         """Make one update.
 
-        All outputs have a free slot. The subclass pops tokens, and sends tokens on its output streams.
+        All output streams have a free slot; the subclass checks single output ports itself. The subclass
+        pops tokens, and sends tokens on its output streams.
 
         Args:
             now: current cycle.
@@ -174,6 +176,7 @@ class StreamBlock(Component):
         Raises:
             SimulationError: unless all heads are elements or N, stops of the same level, or done.
         """
+        # The payload is a level only if the first head is a stop.
         first_kind, level = inline.control(channels, 0), inline.coordinate(channels, 0)
         if first_kind == EMPTY and not first_has_empties:
             self.refuse_heads(channels, now)

@@ -16,11 +16,12 @@ SeenToken = tuple[int, int, float]  # kind, payload, value
 class StreamRules:
     """Checks one stream, token by token, against the rules of a well-formed stream.
 
-    - Done is the last token, and occurs once.
+    - Nothing follows done. A stream that ends without done is not a fault.
     - The stop of the outermost list, whose level is the depth of the stream, stands directly before done. A
-      stream of depth -1 has no stop, only one token before done.
+      stream of depth -1 has no stop, only one token before done. Stops of repeat signals have no level, so
+      any number of them may stand before done.
     - No stop has a level above the depth.
-    - The coordinates of a fiber increase.
+    - The coordinates of a fiber increase, if the protocol is ``CRD``.
     - N occurs only where it is allowed.
 
     Args:
@@ -40,7 +41,10 @@ class StreamRules:
         self.coordinate = -1  # last coordinate of the current fiber, -1 at its start
 
     def fault(self, token: SeenToken) -> str | None:
-        """Check the next token; return a description of what is wrong, or None."""
+        """Check the next token; return a description of what is wrong, or None.
+
+        The result depends on the earlier tokens: pass every token of the stream, in order.
+        """
         kind, payload, _value = token
         fault = "nothing may follow done" if self.last_token and self.last_token[0] == DONE else None
         if fault is None:
@@ -90,6 +94,7 @@ class StreamRules:
         if self.last_token is None:
             return "done must not be the first token"
         if self.last_token[0] != STOP:
+            # ``element_count`` begins anew after each stop, so ``highest`` must show that there was no stop.
             single = self.element_count == 1 and self.highest < 0 and self.depth in (None, -1)
             return None if single else "a stop must stand before done"
         if self._has_levels and self.last_token[1] < (self.highest if self.depth is None else self.depth):
@@ -149,7 +154,7 @@ class StreamChecker(Component):
 
     def _check(self, rules: StreamRules, token: SeenToken, now: int) -> None:
         """Raise ``SimulationError`` if the next token of a stream breaks its rules."""
-        last_token = rules.last_token
+        last_token = rules.last_token  # ``fault`` replaces it
         fault = rules.fault(token)
         if fault is not None:
             position = "at the start" if last_token is None else f"behind {rules.write(last_token)}"
@@ -157,6 +162,7 @@ class StreamChecker(Component):
 
     def _compare(self, now: int) -> None:
         """Compare the tokens at every place that all streams have reached."""
+        # ``all`` of no streams is true: the second condition ends the loop.
         while all(self.queues) and len(self.queues) > 1:
             tokens = [queue.pop(0) for queue in self.queues]
             shapes = {(kind, payload if kind == STOP else 0) for kind, payload, _value in tokens}

@@ -39,6 +39,7 @@ def design(parameters: DenseScannerParameters, streams: Streams) -> None:
     reference: Signal = DataRegister(bits, "reference")
     empty, last = pyrtl.Const(size == 0, 1), coordinate == max(0, size - 1)
     walk = Walk(streams, empty, last)
+    # Every fiber has ``size`` elements, so the first element of fiber f has the position f * size.
     first = times(streams.inputs["in_ref"].fields["payload"], size)
     place = pyrtl.select(walk.starts, pyrtl.Const(0, len(coordinate)), following(coordinate))
     position = pyrtl.select(walk.starts, first, following(reference))
@@ -48,7 +49,10 @@ def design(parameters: DenseScannerParameters, streams: Streams) -> None:
 
 
 def times(reference: Signal, size: int) -> Signal:
-    """Return the product of a reference and a size, as wide as the reference, by shifts and additions."""
+    """Return the product of a reference and a size, as wide as the reference, by shifts and additions.
+
+    High bits of the product that do not fit are lost. The circuit has an adder for each 1 in ``size``.
+    """
     bits = len(reference)
     total: Signal = pyrtl.Const(0, bits)
     for place in range(min(bits, size.bit_length())):
@@ -58,7 +62,7 @@ def times(reference: Signal, size: int) -> Signal:
 
 
 def shifted(wire: Signal, places: int) -> Signal:
-    """Return the wire shifted left by a number of places, in its own width."""
+    """Return the wire shifted left by a number of places, less than its width; the high bits are lost."""
     return pyrtl.concat(wire[: len(wire) - places], pyrtl.Const(0, places)) if places else wire
 
 

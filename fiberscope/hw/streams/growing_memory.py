@@ -9,6 +9,8 @@ from array import array
 class Growing:  # C: final
     """A sequence of words, integers or doubles, in memory that doubles when it is full.
 
+    A word does not know its type: a double that is read as an integer gives its bits, and the reverse.
+
     Args:
         room: initial capacity in words; 1 if it is less.
     """
@@ -42,7 +44,7 @@ class Growing:  # C: final
         old_words = self._integers  # C: long[::1]
         self.capacity *= 2
         self._allocate()
-        for index in range(self.count):
+        for index in range(self.count):  # as integers, which copies the bits of doubles too
             self._integers[index] = old_words[index]
 
     def integer(self, index: int) -> int:  # C: noexcept

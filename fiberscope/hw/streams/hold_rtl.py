@@ -45,9 +45,11 @@ def design(_parameters: CoordinateHoldParameters, streams: Streams) -> None:
     kind: Signal = DataRegister(tokens.KIND_BITS, "signal")
     signal = Head(waits, {"control": kind})
     answers = repeat(streams.inputs["in_outer"], signal, room, streams.outputs["out_outer[0]"])
+    # The register of the signal takes the next kind in the cycle in which the repeater uses up the last.
     passes = alias("passes", room & inner.shown & (~waits | answers))
     streams.inputs["in_inner"].accept(passes)
     waits.next <<= passes | (waits & ~answers)
+    # An inner N repeats the outer coordinate as a coordinate does: it becomes the signal of data.
     repeated = tokens.kind_of(~inner.is_control, inner.is_stop, inner.is_done)
     kind.next <<= pyrtl.select(passes, repeated, kind)
     tokens.pass_on(streams.outputs["out_inner[0]"], passes, inner)
@@ -82,9 +84,11 @@ class CoordinateHoldAdapter(StreamAdapter):
             self._holds |= "in_outer" in moved
             if self._holds and self._signal is not None:
                 closed = self._signal == STOP
+                # The stop leaves at once if the next outer token, which determines its level, is visible.
                 self._owes = closed and "out_outer[0]" not in moved
                 self._holds, self._signal = not closed, None
                 closes = {"signal": closed} if self._owes else {}
+        # An inner token acts on the outer stream from the next cycle on, so it is recorded last.
         if "in_inner" in moved:
             self._signal = moved["in_inner"].control
         return closes

@@ -35,7 +35,8 @@ from fiberscope.hw.streams.tokens import DATA
 from fiberscope.hw.streams.tokens_rtl import Head
 
 BANKS = 1 << 8  # largest number of elements of a held fiber: each has a bank and a read port
-SEGMENT, ELEMENT, ABSENT, PRESENT = range(4)  # control of a word on ``load``
+# Control of a word on ``load``. Bit 1 selects the searched fibers, where bit 0 is the word of presence.
+SEGMENT, ELEMENT, ABSENT, PRESENT = range(4)
 INDEXES = "indexes"  # status output: the lanes take another fiber
 
 
@@ -114,8 +115,8 @@ def port_contents(parameters: LaneSeekParameters) -> PortContents:
 class _Held:
     """The memories of the held fibers: where each begins, and a bank for each element.
 
-    A word of a bank has the coordinate that an element seeks, whether a fiber can have it, and the coordinate
-    of the element.
+    A word of a bank has, from the top bit: whether a fiber can have the coordinate that the element seeks,
+    this coordinate, and the coordinate of the element. They are computed once, when the word is loaded.
 
     Args:
         parameters: parameters of the module.
@@ -140,6 +141,7 @@ class _Held:
             writes = load.valid & (control == ELEMENT) & (chosen_bank == bank)
             memory.write(address[bank_bits:], packed, writes)
             element = memory[resized(fold, index_bits(parameters.folds))]
+            # a bank beyond the end of a short fiber has no element, or one of an earlier load
             self.possible.append(element[-1] & (self.count > bank))
             self.sought.append(element[-1 - bits : -1])
             self.coordinates.append(element[: parameters.coordinate_bits])
@@ -209,6 +211,7 @@ def design(parameters: LaneSeekParameters, streams: Streams) -> None:
     sent: Signal = DataRegister(parameters.banks, "sent")
     held = _Held(parameters, load, fold)
     searched = _Searched(parameters, load, fiber)
+    # ``sent`` has a bit for each bank whose match has left; the banks are in the order of the elements.
     left = [
         alias(f"hit_{bank:03}", searches & possible & searched.has(sought) & ~sent[bank])
         for bank, (possible, sought) in enumerate(zip(held.possible, held.sought, strict=True))
@@ -218,6 +221,7 @@ def design(parameters: LaneSeekParameters, streams: Streams) -> None:
     takes = alias("takes", room & shown & ~holds)
     starts = alias("starts", takes & ~first.is_control)
     sends = alias("sends", room & any_hit)
+    # The stop of the pair needs the next tokens, which may raise its level.
     finishes = alias("finishes", room & shown & holds & ~any_hit)
     holds.next <<= starts | (holds & ~finishes)
     occupied.next <<= pyrtl.select(starts, first.is_data, occupied)
@@ -237,6 +241,7 @@ def design(parameters: LaneSeekParameters, streams: Streams) -> None:
     level = pyrtl.select(finishes & ~first.is_stop, pyrtl.Const(0, tokens.LEVEL_BITS), first.raised)
     kind, valid = tokens.kind_of(sends, stops, passes & first.is_done), sends | finishes | passes
     _send(parameters, streams, (held, searched), flags, valid, (kind, level))
+    # A stop in place of references, and a reference N, hold no elements.
     size = resized(unless(~(finishes & occupied), held.count), parameters.coordinate_bits)
     streams.outputs["out_sizes[0]"].send(stops, {"payload": size})
 
@@ -284,7 +289,8 @@ def words_of(seek: LaneSeek, size: int = 0, banks: int = 0) -> list[Token]:
 
     Args:
         seek: the component.
-        size, banks: parameters of the RTL; 0 for the smallest that fit.
+        size, banks: parameters of the RTL that is filled, which determine the addresses; 0 for the smallest
+            that fit. Smaller ones are not refused, and give wrong addresses.
     """
     held, other = seek.level, seek.other
     size, bank_bits = size or _size_of(seek), index_bits(banks or _banks_of(seek))

@@ -36,7 +36,8 @@ class LanesParameters(Parameters):
         level: lowest level of the stops that end a step, 0 to 15.
         ticks: clock cycles per cycle of the lanes, 1 to 4096.
         sized: 1 for a stream of the sizes of steps, 0 for none.
-        elements: largest size of a step, 1 to 65536; without effect if ``sized`` is 0.
+        elements: largest size of a step, 1 to 65536; without effect if ``sized`` is 0. The sender must avoid
+            larger sizes, whose high bits are lost.
         reference_bits: width of a reference or coordinate, and of a size.
     """
 
@@ -63,6 +64,7 @@ def size_content(bits: int) -> Content:
 def design(parameters: LanesParameters, streams: Streams) -> None:
     """Build counters of the clock cycles that are left, and of the free lanes of the current cycle."""
     head, room = Head.from_stream(streams.inputs["in_stream"]), tokens.room_in(streams)
+    # ``cycle_left``, ``step_left``: clock cycles that the cycle of the lanes or the step has left, with this
     in_step: Signal = pyrtl.Register(1, "in_step")
     free: Signal = pyrtl.Register(parameters.lanes.bit_length(), "free_lanes")
     cycle_left: Signal = pyrtl.Register((parameters.ticks - 1).bit_length() or 1, "cycle_left")
@@ -101,13 +103,17 @@ def _counted_down(register: Signal) -> Signal:
 
 
 def _cycles(parameters: LanesParameters, streams: Streams) -> Signal:
-    """Return the clock cycles of a step of the size that the stream of sizes shows, minus 1."""
+    """Return the clock cycles of a step of the size that the stream of sizes shows, minus 1.
+
+    Without a stream of sizes, the result is that of one cycle of the lanes.
+    """
     most = -(-parameters.elements // parameters.lanes)
     bits = (parameters.ticks * most).bit_length()
     if "in_sizes" not in streams.inputs:
         return pyrtl.Const(parameters.ticks - 1, bits)
     size = resized(streams.inputs["in_sizes"].fields["payload"], parameters.elements.bit_length())
     cycles, _rest = divided(size + (parameters.lanes - 1), parameters.lanes)
+    # a step without elements takes one cycle, too
     cycles = alias("lane_cycles", resized(pyrtl.select(size == 0, 1, cycles), most.bit_length()))
     clock_cycles = times(resized(cycles, bits), parameters.ticks)
     return alias("step_cycles", (clock_cycles - 1)[:bits])

@@ -24,11 +24,13 @@ OVERFLOW = "overflow"  # output of the points for which an accumulator has no fr
 class Memory:
     """A memory whose words are read in the cycle of their address, as in a register file.
 
+    A word that is written is visible from the next cycle on. Nothing resets the words.
+
     Args:
         name: name of the memory in the Verilog.
         entries: number of words.
         bits: width of a word.
-        reads: largest number of reads in a cycle.
+        reads: number of read ports; each use of ``[]`` takes one.
     """
 
     def __init__(self, name: str, entries: int, bits: int, reads: int = 2) -> None:
@@ -40,7 +42,10 @@ class Memory:
         return pyrtl.as_wires(self._words[address[: self._words.addrwidth]])  # else each use is another read
 
     def write(self, address: Signal, word: Signal, enable: Signal) -> None:
-        """Write a word at the end of the cycle if ``enable`` is 1; call this at most once."""
+        """Write a word at the end of the cycle if ``enable`` is 1; call this at most once.
+
+        Excess high bits of the address and of the word are ignored.
+        """
         place = address[: self._words.addrwidth]
         self._words[place] <<= pyrtl.MemBlock.EnabledWrite(word[: self._words.bitwidth], enable)
 
@@ -86,7 +91,7 @@ def fill(backend: Backend, interface: Interface, loads: Mapping[str, Iterable[To
     streams = {stream.label: stream for stream in interface.streams}
     for label, tokens in loads.items():
         stream = streams[label]
-        for token in tokens:
+        for token in tokens:  # a memory accepts a word in every cycle, so ``ready`` is not read
             backend.words.drive({stream.wire("valid"): 1, **dict(stream.encode(token))})
             backend.cycle()
         backend.words.drive({stream.wire("valid"): 0} | {stream.wire(field): 0 for field in stream.widths})

@@ -83,7 +83,7 @@ class WaysParameters(TablesParameters):
 
 
 def tables_of(lists: Lists) -> dict[str, object]:
-    """Return the parameters for the tables that these lists need; sizes are powers of two."""
+    """Return the parameters for the tables that these lists need; capacities are powers of two from 2 up."""
     return {
         "carried": len(lists.carried),
         "lists": list_capacity(lists),
@@ -92,7 +92,7 @@ def tables_of(lists: Lists) -> dict[str, object]:
 
 
 def list_capacity(lists: Lists) -> int:
-    """Return the number of lists that the table of these lists holds."""
+    """Return the capacity of the table of lists: the most lists in flight, raised to a power of two."""
     return _capacity(lists.most_lists)
 
 
@@ -111,7 +111,10 @@ def lists_written(parameters: TablesParameters) -> Content:
 
 
 def partials_written(parameters: TablesParameters) -> Content:
-    """Return the fields of the stream that writes the store: an element, or the end of a fiber."""
+    """Return the fields of the stream that writes the store: an element, or the end of a fiber if ``ends``.
+
+    An area has one bit here, as points do not go to the store.
+    """
     return {
         "ends": Payload(1),
         "area": Payload(1),

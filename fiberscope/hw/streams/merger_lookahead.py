@@ -47,7 +47,7 @@ class FiberWayLookahead(MergeLookahead):
         ways, merger: the components that the model replaces.
         blocks: the block after the merger, then the blocks that are fed only by the merger and by earlier
             blocks of this list.
-        links: the links of all channels of the machine.
+        links: the channels into and out of ``blocks``, each once.
     """
 
     sent_cycles: array[int]  # C: hidden long*
@@ -111,7 +111,7 @@ class FiberWayLookahead(MergeLookahead):
         self.blocked_from = raw_words.longs(self._pin(array("q", [MAX_TIME] * radix)))
         self.next_element = raw_words.longs(self._pin(array("q", bytes(8 * radix))))
         self.fibers = raw_words.longs(self._pin(array("q", bytes(8 * FIBER * self.fiber_ring * radix))))
-        # By way, modulo the ring: the last fiber received, the fiber of the head, and the fiber that leaves.
+        # By way, modulo the ring: last fiber received, fiber of the head, fiber that leaves. The first is 1.
         self.newest = raw_words.shorts(self._pin(array("h", bytes(2 * radix))))
         self.current = raw_words.shorts(self._pin(array("h", bytes(2 * radix))))
         self.leaving = raw_words.shorts(self._pin(array("h", [1] * radix)))
@@ -227,13 +227,13 @@ class FiberWayLookahead(MergeLookahead):
         return way * (self.item_mask + 1) + (number & self.item_mask)
 
     def _send_known(self, way: int) -> None:
-        """Send a way all elements whose cycle is determined."""
+        """Send a way all elements, and the stop, whose cycle is determined and before the horizon."""
         end = self.fibers[self._fiber(way, self.newest[way]) + FIBER_END]
         while self.next_element[way] <= end and self._send_next(way, end):
             pass
 
     def _send_next(self, way: int, end: int) -> bool:
-        """Send a way its next element, or its fiber's stop; return whether the cycle is determined."""
+        """Send a way its next element or stop if its cycle is before the horizon; return whether it was."""
         element = self.next_element[way]
         ways = self.ways
         if element < end and not ways._has_arrived(ways.slot * self.radix + way, element):

@@ -43,7 +43,8 @@ def netlist(
         consumers: for each output ``block.port``, the inputs ``block.port`` that read it; an output without
             an entry has no consumer.
         roots: inputs that receive the reference of a tensor's root; each gets a channel and a port.
-        channels: for each input, the capacity in tokens and the latency in cycles of its channel.
+        channels: for each input in ``consumers`` and ``roots``, the capacity in tokens and the latency in
+            cycles of its channel.
         entries, exits: inputs and outputs that become ports of the module, see ``exported``.
         wires: connections between ports without a channel.
 
@@ -59,14 +60,15 @@ def netlist(
             if stream.label in (LOAD, OVERFLOW, STORE):
                 exports[f"{name}_{stream.label}"] = end
             elif stream.direction == "output" and end not in joined:
+                # the label of an output may have an index, which ``consumers`` may leave out
                 readers = consumers.get(end) or consumers.get(f"{name}.{stream.port[0]}", ())
                 if len(readers) == 1:
                     links.append(Link(end, readers[0], *channels[readers[0]]))
                 else:
                     place = f"{FORK}_{name}_{stream.prefix}"
-                    links.append(Link(end, f"{place}.in", 0))
+                    links.append(Link(end, f"{place}.in", 0))  # 0: wires, no channel
                     links += _forked(parts, place, stream, readers, channels)
-    for reader in roots:
+    for reader in roots:  # exports name ports of parts: a fork of one output has the channel behind it
         name, _, _port = reader.partition(".")
         place = f"{FORK}_{name}_{ROOT}"
         links += _forked(parts, place, stream_at(blocks, reader), [reader], channels)

@@ -39,7 +39,7 @@ BINARY = {
     "max": MAXIMUM,
     "min": MINIMUM,
     "take": TAKE,  # the second operand if both operands are present
-    "second": TAKE,
+    "second": TAKE,  # another name of the same operation
     "first": FIRST,
     "differs": DIFFERS,
     "less": LESS,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 EMPTY = -1
 FIRST_SLOTS = 64  # slots at first; the number of slots is always a power of two
-LOW = (1 << 31) - 1  # mask of the bits of a hash
+LOW = (1 << 31) - 1  # mask of the bits of a hash; with 31 bits, its product with SCATTER fits in 64 bits
 SCATTER = 1327217885  # 2^31 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4)
 
 
@@ -48,7 +48,7 @@ class PointTable:  # C: final
         slot = self._slot(self.point, 0)
         if self.numbers[slot] != EMPTY:
             return self.numbers[slot]
-        if 2 * self.count > self.mask:
+        if 2 * self.count > self.mask:  # half of the slots stay free, so that a search soon finds one
             self._grow()
             slot = self._slot(self.point, 0)
         number = self.count
@@ -71,8 +71,9 @@ class PointTable:  # C: final
         mask, hash_ = self.mask, 0
         for axis in range(self.ways):
             hash_ = ((hash_ ^ points[start + axis]) & LOW) * SCATTER & LOW
-            hash_ ^= hash_ >> 15
+            hash_ ^= hash_ >> 15  # a product scatters its high bits best, and the slot takes the low bits
         slot = hash_ & mask
+        # linear probing: no point is ever removed, so the first free slot ends the search
         while self.numbers[slot] != EMPTY and not self._equal(points, start, self.numbers[slot]):
             slot = (slot + 1) & mask
         return slot
@@ -84,7 +85,7 @@ class PointTable:  # C: final
         return True
 
     def _grow(self) -> None:
-        """Move the points into a table of twice the size."""
+        """Move the points into a table of twice the size; the points keep their numbers."""
         coordinates, values = self.coordinates, self.values
         self._allocate(2 * (self.mask + 1))
         for index in range(self.count * self.ways):

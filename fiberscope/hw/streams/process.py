@@ -208,7 +208,10 @@ class LogicalProcess:  # C: final
         return now
 
     def _known_until(self) -> int:  # C: noexcept
-        """Return the last cycle in which the visible heads of all inputs are known."""
+        """Return the last cycle in which the visible heads of all inputs are known.
+
+        That is the first cycle that a writer has not run: a token is visible a cycle after its push or later.
+        """
         known_cycle = MAX_TIME
         for index in range(len(self.writers)):
             writer: Progress = self.writers[index]
@@ -217,6 +220,7 @@ class LogicalProcess:  # C: final
 
     def _lacks_token(self, cycle: int, known_cycle: int) -> bool:  # C: noexcept, inline
         """Return whether the block is not done, and its only input is known to show no token in a cycle."""
+        # An empty channel is known to show nothing only as far as its writer has run.
         seen = inline.seen_from(self.inputs, 0)
         return seen > cycle and (seen < MAX_TIME or cycle <= known_cycle) and not self.block.done
 
@@ -238,7 +242,7 @@ class LogicalProcess:  # C: final
                 if writer.next_cycle < cycle:
                     return False
         for index in range(len(self.outputs)):
-            if inline.is_full(self.outputs, index):
+            if inline.is_full(self.outputs, index):  # a pop frees the slot for the cycle after the pop
                 reader: Progress = self.readers[index]
                 if reader.next_cycle < cycle:
                     return False
@@ -249,6 +253,7 @@ class LogicalProcess:  # C: final
         for index in range(len(self.inputs)):
             if inline.is_empty(self.inputs, index):
                 writer: Progress = self.writers[index]
+                # a token of the next cycle of the writer is visible one cycle later at the earliest
                 until = min(until, writer.next_cycle + 1)
         if self.blocked_output != NONE:
             reader: Progress = self.readers[self.blocked_output]
@@ -293,7 +298,7 @@ class LogicalProcess:  # C: final
         due = self.alarm
         for index in range(len(self.inputs)):
             seen = inline.seen_from(self.inputs, index)
-            if self.clock.cycle < seen < due:
+            if self.clock.cycle < seen < due:  # a token that the last tick saw wakes the block no more
                 due = seen
         if self.blocked_output != NONE:
             due = min(due, inline.channel(self.outputs[self.blocked_output]).free_from(1))

@@ -39,7 +39,10 @@ def port_contents(parameters: RunSumParameters) -> PortContents:
 
 
 def design(parameters: RunSumParameters, streams: Streams) -> None:
-    """Build the registers of a run's coordinate and sum, which leave when a token outside the run arrives."""
+    """Build the registers of a run's coordinate and sum, which leave when a token outside the run arrives.
+
+    The logic does not check that the two streams have the same shape, as the component does.
+    """
     crd, val = Head.from_stream(streams.inputs["in_crd"]), Head.from_stream(streams.inputs["in_val"])
     acts = alias("acts", tokens.room_in(streams) & crd.shown & val.shown)
     is_open: Signal = pyrtl.Register(1, "open")
@@ -47,9 +50,11 @@ def design(parameters: RunSumParameters, streams: Streams) -> None:
     bits = parameters.sum_field.width
     total: Signal = DataRegister(bits, "sum")
     ends = alias("ends", is_open & (~crd.is_data | (crd.payload != coordinate)))
+    # A stop or done stays in the input while the sum before it leaves. A point enters as that sum leaves.
     takes = alias("takes", acts & (crd.is_data | ~ends))
     for stream in streams.inputs.values():
         stream.accept(takes)
+    # a value N counts as 0
     value = unless(~val.is_data, val.payload).sign_extended(bits)
     added = parameters.added(total, value)
     counts = alias("counts", takes & crd.is_data)

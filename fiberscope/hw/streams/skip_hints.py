@@ -84,7 +84,7 @@ class Skips:  # C: final
 
     def _take_next(self) -> None:
         """Take the first waiting skip; it becomes pending unless it has no effect."""
-        is_stop = self.stops_waiting > 0
+        is_stop = self.stops_waiting > 0  # a stop cancels earlier coordinates, so stops wait in front
         self.kind = STOP if is_stop else DATA
         if is_stop:
             self.stops_waiting -= 1
@@ -103,6 +103,7 @@ class Skips:  # C: final
     def sent_stop(self) -> None:
         """Note that the scanner has sent a stop, and drop a pending skip of the fiber that has ended."""
         self.sent_stops += 1
+        # With Q7 the number of a pending stop is one too high, so that it survives the end of its fiber.
         skip_fiber = self.stops if self.public else self.fiber
         if self.pending and skip_fiber < self.sent_stops:
             self.pending = False

@@ -52,8 +52,9 @@ class SortedSums:
     def move(self, takes: Signal, leaves: Signal) -> None:
         """Build the logic that takes the point at the input, and removes the first sum.
 
-        A point may be taken only if its sum exists or an entry is free. If both happen in the same cycle, the
-        key of the first sum must be less than that of the point; the entry of the first sum is then free.
+        A point may be taken only if its sum exists or an entry is free. If a point is taken and the first sum
+        removed in the same cycle, the key of that sum must be less than the key of the point; the entry of
+        the first sum is then free. Call this method once.
 
         Args:
             takes: 1 in the cycles in which the point is taken.
@@ -62,10 +63,13 @@ class SortedSums:
         none, always = pyrtl.Const(0, 1), pyrtl.Const(1, 1)
         inserts = alias("inserts", takes & ~self.is_there)
         entries = self._added(takes)
+        # Element p + 1 of both lists belongs to entry p; the ends stand for its missing neighbors.
         before = [always, *self._before, none]
         around = [self._new, *entries, _nothing(self.first)]
         for place, entry in enumerate(self._entries):
             ahead, this, behind = before[place : place + 3]
+            # The new point follows the last entry with a smaller key. If the first sum leaves, all entries
+            # before the point move up, and the point takes the place of the last of them.
             lands = inserts & pyrtl.select(leaves, this & ~behind, ahead & ~this)
             moves_up = leaves & (behind | ~inserts)
             moves_back = inserts & ~leaves & ~ahead

@@ -54,6 +54,7 @@ def design(parameters: StopDropperParameters, streams: Streams) -> None:
     """Build a stop dropper: all tokens except stops below level ``kept`` pass, without registers."""
     head, room = Head.from_stream(streams.inputs["in_stream"]), tokens.room_in(streams)
     streams.inputs["in_stream"].accept(room)
+    # A level has four bits: with ``kept`` 16, no stop reaches it, and all are dropped.
     stays = ~head.is_stop | (head.level >= parameters.kept) if parameters.kept else pyrtl.Const(1, 1)
     tokens.pass_on(streams.outputs["out_stream[0]"], room & head.shown & stays, head)
 

@@ -55,10 +55,14 @@ def port_contents(parameters: TaskPointsParameters) -> PortContents:
 
 
 def design(parameters: TaskPointsParameters, streams: Streams) -> None:
-    """Build a filter: points with a value and stops that end a task pass, without registers."""
+    """Build a filter without registers: points with a value, stops that end a task, and done pass.
+
+    The logic does not check that the streams have the same shape, as the component does.
+    """
     heads = {name: Head.from_stream(stream) for name, stream in streams.inputs.items()}
     acts = alias("acts", tokens.room_in(streams) & reduce(and_, [head.shown for head in heads.values()]))
     value = heads["in_val"]
+    # The tokens at one place have one kind, except that a value may be N: the value decides for all streams.
     within = value.is_stop & (value.level < parameters.level)
     passes = acts if parameters.of_elements else alias("passes", acts & ~(value.is_empty | within))
     for name, head in heads.items():

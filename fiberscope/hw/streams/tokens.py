@@ -58,7 +58,8 @@ def token(written: Written, carries: Protocol) -> Token:
         carries: protocol of the stream.
 
     Returns:
-        The control, coordinate, reference and value words.
+        The control, coordinate, reference and value words. An integer in a stream of values has the mark
+        ``INTEGER``; a fraction in any other stream is cut to an integer.
 
     Raises:
         SimulationError: if a stream of this kind has no such token.
@@ -91,6 +92,7 @@ def unsigned(bits: int) -> int:
 
 def _control_token(written: str, carries: Protocol) -> Token:
     """Convert a token other than a number from its text form; raise ``SimulationError`` if there is none."""
+    # a repeat signal travels as data without a payload, and its stop without a level
     kinds = {"D": DONE} | ({"R": DATA, "S": STOP} if carries == REPSIG else {"N": EMPTY})
     if written in kinds:
         return kinds[written], 0, 0, 0.0

@@ -97,6 +97,7 @@ class WayLines:  # C: final
         layout = self.layout
         line = self.row[way] // layout.rows
         row = (line + 1) * layout.rows
+        # A fiber may begin in the middle of a line, so that the line has only its further rows for the fiber.
         line_end = min(self.next_request[way] + (row - self.row[way]) * layout.a_row, self.fiber_end[way])
         slot = way * self.ahead + (self.oldest[way] + self.flying[way]) % self.ahead
         self.line_ends[slot] = line_end
@@ -122,6 +123,7 @@ class WayLines:  # C: final
         way = slot // self.ahead
         if way >= self.ways:
             refuse_reply(slot)
+        # Lines in flight are those from the oldest on; other slots of the way's ring wait for no line.
         age = slot - way * self.ahead - self.oldest[way]
         if (age if age >= 0 else age + self.ahead) >= self.flying[way] or self.has_arrived[slot]:
             refuse_reply(slot)
@@ -129,7 +131,7 @@ class WayLines:  # C: final
         self.has_arrived[slot] = 1
         self.waiting -= 1
         oldest = way * self.ahead + self.oldest[way]
-        while self.has_arrived[oldest]:
+        while self.has_arrived[oldest]:  # ends at a line in flight or a free slot, whose flag is 0
             self.has_arrived[oldest] = 0
             self.arrived_end[way] = self.line_ends[oldest]
             self.flying[way] -= 1

@@ -64,6 +64,7 @@ class PartialStore:
         count = pyrtl.select(area, self._counts[1], self._counts[0])
         fiber = pyrtl.select(area, self._fibers[1], self._fibers[0])
         word = pyrtl.concat(fields["coordinate"], fields["reference"], fields["value"])
+        # A counter can hold the capacity itself; its top bit is no part of an address.
         self.elements.write(pyrtl.concat(area, count[:-1]), word, puts)
         self.ends.write(pyrtl.concat(area, fiber[:-1]), count, ends)
         self._puts, self._ends, self._area = puts, ends, area
@@ -104,7 +105,7 @@ class TaskLists:
     Attributes:
         ends: memory with the positions of each list, by its number.
         waits: 1 if a complete task waits, or becomes complete in this cycle.
-        next: number of lists of the first complete task.
+        next: number of lists of the first complete task, if ``waits`` is 1.
         all: whether done has arrived.
     """
 
@@ -141,7 +142,10 @@ class TaskLists:
         self._waiting = parameters.waiting
 
     def leave(self, turns: Signal) -> None:
-        """Remove the first task of the queue if ``turns`` is 1, because its merges start."""
+        """Remove the first task of the queue if ``turns`` is 1, because its merges start; call this once.
+
+        ``turns`` may be 1 only if ``waits`` is 1.
+        """
         wraps = self._waiting
         back = _modulo(self._front, self._closed, wraps)
         self._counts.write(back, self._came, self._closes)
@@ -233,6 +237,7 @@ class MergeSlots:
             first: number of the first list of the task.
             lists: memory with the positions of each list.
         """
+        # The slot of the current merge is free if there is none, else the other slot is.
         free = alias("free_slot", self._slot ^ self._left[0])
         is_level = area == POINTS
         self._turn.next <<= self._slot
@@ -240,12 +245,14 @@ class MergeSlots:
         for slot, held in enumerate(self._areas):
             held.next <<= pyrtl.select(begins & (free == slot), area, held)
         bits, radix = len(first), self._parameters.radix
+        # A partial fiber begins where the fiber before it ends, so ``places`` starts one fiber earlier.
         places = [(place + pyrtl.Const(way) - 1)[:bits] for way in range(radix + 1)]
         behind = [self._store.ends[pyrtl.concat(area[0], fiber)] for fiber in places]  # end of each fiber
         for way in range(radix):
             here = (place + pyrtl.Const(way))[: len(place)]
             number = (first + here)[:bits]
             begin, end = _halves(lists[number])
+            # the first fiber of a round has no fiber before it
             partial = unless(here == 0, behind[way]), behind[way + 1]
             begin, end = (
                 pyrtl.select(is_level, *_alike(pair, self._parameters.place_bits))

@@ -42,7 +42,7 @@ def analyze_paths(
     """Return the report of ``analyze``, and its evaluation; the arguments are those of ``analyze``."""
     start = time.perf_counter()
     case = _load_case(paths, settings, exact)
-    inputs = 1 if is_machine(paths) else len(paths)
+    inputs = 1 if is_machine(paths) else len(paths)  # operands follow the name of a machine
     request = RecordedRequest(
         command="analyze",
         machine=shlex.join(map(str, paths[:inputs])),
@@ -60,8 +60,10 @@ def analyze_paths(
 def list_roots(paths: Sequence[str | Path]) -> Roots:
     """Return the roots of an analysis' sources: the model, and its files or its machine.
 
+    Files are not opened: the path of a file need not exist if it has a suffix.
+
     Raises:
-        ConfigurationError, InputError: a file does not exist.
+        ConfigurationError, InputError: a name is neither a file nor a design, or there is no such machine.
     """
     if is_machine(paths):
         roots = specification_roots(find(str(paths[0])))

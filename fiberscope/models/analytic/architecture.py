@@ -69,6 +69,7 @@ class Level:
     @property
     def is_unlimited(self) -> bool:
         """Return whether the level can keep data and has no limit of bandwidth."""
+        # a chain of ``is``: all three are None
         return self.stores and self.read_bandwidth is self.write_bandwidth is self.shared_bandwidth is None
 
 
@@ -91,7 +92,10 @@ class Compute:
 
 @dataclass(frozen=True)
 class Architecture:
-    """Levels of storage, outermost first, and the compute units below them."""
+    """Levels of storage, outermost first, and the compute units below them.
+
+    The index of a level is its place in ``levels``. Where compute needs an index, it is the number of levels.
+    """
 
     levels: tuple[Level, ...]
     compute: Compute

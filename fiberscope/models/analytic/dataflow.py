@@ -63,7 +63,7 @@ class Traffic:
         return inner[0] if inner else None
 
     def parent(self, level: int, tensor: int) -> int | None:
-        """Return the next outer level that keeps a tensor; None for the outermost of them."""
+        """Return the next outer level that keeps a tensor; None if no outer level keeps it."""
         outer = [other for other in self.chains[tensor] if other < level]
         return outer[-1] if outer else None
 
@@ -86,6 +86,7 @@ def compute_dataflow(problem: Problem, mappings: Mappings, options: Options) -> 
         for level, child in zip(chain, [*chain[1:], None], strict=True):
             traffic = walk.compute_traffic(level, child, level == chain[0])
             if mappings.reads_first is not None and mappings.reads_first[level, tensor]:
+                # a first update reads, too, so each update has a read
                 traffic = replace(traffic, reads=traffic.updates)
             dense[level, tensor] = traffic
     return Traffic(nest, chains, dense, instances, steps, steps * instances[:, -1])
@@ -104,6 +105,7 @@ class _Walk:
     def __init__(self, problem: Problem, nest: Nest, tensor: int, steps: Integers, options: Options) -> None:
         self.problem, self.nest, self.tensor, self.steps = problem, nest, tensor, steps
         self.options, self.output = options, problem.tensors[tensor].output
+        # with a sum of dimensions in a rank, tiles that follow each other may overlap
         windows = any(len(rank.terms) > 1 for rank in problem.tensors[tensor].ranks)
         self.slides = windows and options.fetches_new_words and not self.output
         self.touched = problem.touches[tensor][nest.dimension]
@@ -125,6 +127,7 @@ class _Walk:
         if not self.output:
             return Dense(tile, served, fills, none, none, none)
         distinct = self._count_distinct_words(level)
+        # the first update of a word in an instance has no earlier partial sum to read and add to
         repeated = np.maximum(served - distinct, 0)
         if not outermost and not self.options.charges_first_fill:
             fills = np.maximum(fills - distinct, 0)
@@ -164,6 +167,7 @@ class _Walk:
         )  # total distance by which the inner loops move the tile, by rank
         for slot in nest.temporal_outside(level):
             dimension, bound = nest.dimension[:, slot], nest.bound[:, slot]
+            # one iteration of the loop advances by all that the loops inside cover of the dimension
             inside = np.take_along_axis(nest.box[:, slot], dimension[:, None], axis=1)[:, 0] // bound
             step = table.T[dimension] * inside[:, None]
             yield np.maximum(extents - np.abs(step - displacement), 0).prod(axis=1)
@@ -176,6 +180,7 @@ class _Walk:
     def _count_distinct_words(self, level: int) -> Integers:
         """Return the words of the part of the tensor that one instance accesses in total."""
         box = self.nest.box[:, -1]
+        # all of the tensor, less what the spatial loops outside give to other instances
         across = self.nest.spatial & (self.nest.level < level)
         outside = np.flatnonzero(across & self.nest.iterates.any(axis=0))
         for slot in outside:

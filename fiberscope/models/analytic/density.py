@@ -64,7 +64,7 @@ def round_products(numbers: ArrayLike) -> Numbers:
 
 
 class Density(ABC):
-    """A model of a tensor's density, or after ``inside`` of the density in tiles of an occupancy.
+    """A model of a tensor's density, or (the result of ``inside``) of the density in a tile.
 
     A tile is a sequence of extents, one a rank. Extents may be arrays, for several tiles in one query; the
     result then has their shape. An occupancy is a number of nonzeros.
@@ -145,6 +145,7 @@ class Density(ABC):
     def expected_blocks(self, tile: Sequence[int], block: int) -> float:
         """Return the mean number of accesses of ``block`` words to all nonzeros of a tile."""
         occupancies, probabilities = self.distribution(tile)
+        # the last access to a tile may have fewer nonzeros than words
         return float(np.dot(-(-occupancies // block), probabilities))
 
 

@@ -24,7 +24,7 @@ def build_density(
 
     Args:
         value: a number is the density of ``fixed_structured``. A mapping has the name of the ``distribution``
-            (default: ``hypergeometric``) and its parameter: ``build_density``, ``band_width`` (half width) or
+            (default: ``hypergeometric``) and its parameter: ``density``, ``band_width`` (half width) or
             ``data``, a file as of ``load_actual``.
         shape: size of each rank of the tensor.
         where: place of the specification, for messages.
@@ -85,17 +85,19 @@ def load_actual(value: object, shape: Sequence[int], folder: Path = Path()) -> A
         folder: base folder of relative names.
 
     Raises:
-        ValueError: the file does not exist, cannot be read, or has another shape.
+        ValueError: the file has another shape, or (other than ``.txt``) does not exist or cannot be read.
+        OSError: a file ``.txt`` does not exist or cannot be read.
     """
     path = folder / str(value)
     if path.suffix == ".txt":
         return Actual(shape, np.argwhere(_mask(path, shape)))
+    # a name that is no file may be that of a matrix that ships or can be downloaded
     return _count_entries(str(path) if path.exists() else str(value), shape)
 
 
 def _mask(path: Path, shape: Sequence[int]) -> np.ndarray[Any, np.dtype[np.uint8]]:
     digits = np.frombuffer("".join(path.read_text().replace(",", " ").split()).encode(), np.uint8) - ord("0")
-    if (digits > 1).any():
+    if (digits > 1).any():  # the digits have no sign: characters below "0" are large numbers here
         raise ValueError(f"{path} may hold nothing but 0 and 1")
     if digits.size != np.prod(shape):
         raise ValueError(

@@ -76,7 +76,7 @@ class Energies:
         """Return the energies of a machine.
 
         An action for which a component's entry has no energy costs 0 pJ, unless ``tool`` supplies another
-        action's. Levels that store nothing cost 0 pJ.
+        action's, which it does for levels only. Levels that store nothing cost 0 pJ.
         The scale of a level or compute unit multiplies its energies, whichever table they are from.
 
         Args:
@@ -87,7 +87,7 @@ class Energies:
                 must have the classes ``storage`` and ``intmac``, which stand for classes that it lacks.
             tool: whether missing actions have the energies that the public tool uses.
         """
-        table = table or EnergyTable(default.name)
+        table = table or EnergyTable(default.name)  # without components: each takes the default
         levels = tuple(_level_energies(level, table, default, tool) for level in architecture.levels)
         return cls(table.name, levels, _compute_energies(architecture.compute, table, default))
 
@@ -106,6 +106,7 @@ def _level_energies(
     by_action = _scale_energies(picojoules, STORAGE_ACTIONS, level.energy_scale)
     if tool:
         for action, substitute in _TOOL_DEFAULTS.items():
+            # an entry of 0 pJ in the table counts as an entry, so the energy itself cannot tell
             if not any(name in picojoules for name in STORAGE_ACTIONS[action]):
                 by_action[action] = by_action[substitute]
     return by_action

@@ -68,10 +68,12 @@ def read_phases(path: Path, name: str, parameters: Mapping[str, object]) -> Phas
         parameters: parameters of the machine in base units, and sizes of the problem, by name.
 
     Raises:
-        ConfigurationError: the file cannot be read, or is invalid; the message is one line with the location.
+        ConfigurationError, InputError: the file cannot be read, or is invalid; the message is one line with
+            the location.
     """
     with yaml_errors(name):
         node = compose(read_text(path, name))
+        # The sections that decide whether the file describes the run come before references are resolved.
         raw_document = Document.from_nodes(node, name, lambda text, _complain: text)
         mismatches = tuple(_find_mismatches(raw_document, parameters))
         if mismatches:
@@ -96,7 +98,10 @@ def _find_mismatches(raw_document: Document, parameters: Mapping[str, object]) -
 
 
 def _evaluate_symbols(raw_document: Document, parameters: Mapping[str, object]) -> dict[str, int]:
-    """Return the symbols of the file, each from earlier symbols: integers, rounded up, at least 1."""
+    """Return the symbols of the file, each from earlier symbols: integers, rounded up, at least 1.
+
+    A symbol has priority over a parameter with the same name.
+    """
     symbols: dict[str, int] = {}
     for name, value_text in _read_section(raw_document, "symbols"):
 

@@ -122,7 +122,7 @@ class _Reader:
             (option.target, option.condition_on, location / "options" / index)
             for index, option in enumerate(schema.options)
         ]
-        # the short form: the target and its leaders without ``options``
+        # the short form, which may stand beside ``options``: the target and its leaders without ``options``
         if schema.target is not None and schema.condition_on:
             options.append((schema.target, schema.condition_on, location))
         if not options:

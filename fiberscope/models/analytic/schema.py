@@ -44,8 +44,8 @@ _BASES = {"0x": 16, "0b": 2}
 def parse_yaml11_number(text: str) -> object:
     """Return the number of a YAML 1.1 scalar, or else the text.
 
-    A leading 0 means octal, 0x hexadecimal, 0b binary. Integers may have underscores. Infinity and NaN are no
-    numbers here.
+    A leading 0 means octal, 0x hexadecimal, 0b binary. Integers may have underscores, fractions may not.
+    Infinity and NaN are no numbers here.
     """
     digits = text.lstrip("+-").replace("_", "")
     # ``int`` accepts the prefixes 0x and 0b for their bases, and the leading 0 for base 8

@@ -91,7 +91,7 @@ def count_sparse_actions(
 def _choose_savings(
     features: SparseFeatures, leaders: Leaders, weights: Mapping[TileKey, Numbers]
 ) -> dict[TileKey, Saved]:
-    """Return for each tensor and level the feature with the larger share; of equal shares, gating counts."""
+    """Return by level and tensor the omission with the largest share (gating of equals), with all leaders."""
     savings: dict[TileKey, Saved] = {}
     ordered = [
         (level, omission)

@@ -136,9 +136,9 @@ def read_nest(specification: Specification, shapes: Mapping[str, int]) -> Specif
         shapes: the shape of each unpartitioned rank of the Einsum, by name.
 
     Raises:
-        InputError: the specification is not a nest: it has several Einsums, another expression than a product
-            of two matrices, partitions by occupancy, flattened ranks, a cache, a tensor that no component
-            holds, or a buffer whose data no loop determines.
+        InputError: the specification is not a nest: it has several Einsums or iterations, another expression
+            than a product of two matrices, partitions by occupancy, flattened ranks, a cache, a tensor that
+            no component holds, or a buffer whose data no loop determines.
     """
     if len(specification.einsums) != 1 or specification.iteration is not None:
         raise _make_refusal(

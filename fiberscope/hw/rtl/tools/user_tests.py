@@ -51,9 +51,11 @@ class Accompanied:
         self._interface = interface
         self._model = model
         self._checker = checker
-        self._violations: dict[str, str] = {}  # by test
-        self._bins: dict[str, Mapping[str, Mapping[str, int]]] = {}  # by test
-        self._transcripts: dict[str, list[list[Any]]] = {}  # by test: cycle, port, fields of each lane
+        # By the name of a test. The cases of a parametrized test share its name: their transfers are
+        # appended, and the bins and violations of a later case replace those of an earlier case.
+        self._violations: dict[str, str] = {}
+        self._bins: dict[str, Mapping[str, Mapping[str, int]]] = {}
+        self._transcripts: dict[str, list[list[Any]]] = {}  # cycle, port, fields of each lane
 
     def tests(self) -> Iterator[tuple[str, Test | TestGenerator]]:
         """Import the file and yield its tests by name, for cocotb to find them.
@@ -97,7 +99,7 @@ class Accompanied:
             for name, bits in driven.items():
                 getattr(dut, DRIVEN + name).value = bits
             await RisingEdge(dut.clk)
-            if not _bits(dut.rst, unknown=1):
+            if not _bits(dut.rst, unknown=1):  # an unknown reset is active, as for the monitor
                 model.clock({**self._wires(dut), **driven})
                 worn = True
             elif worn:

