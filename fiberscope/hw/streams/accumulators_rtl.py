@@ -254,9 +254,10 @@ class _Fibers:
         news = [reduce(or_, changed[: way + 1]) for way in range(self._ways - 1)]
         news.append(pyrtl.Const(1, 1))  # the innermost coordinate always differs
         begins = news[-2] if self._ways > 1 else pyrtl.Const(0, 1)  # the innermost fiber differs
+        # A sum of another fiber waits for a cycle, in which the stops of the last fiber leave.
         stops = alias("stops", ready & self._begun & ~self._stopped & begins)
         leaves = alias("leaves", ready & ~stops)
-        closes = alias("closes", ends if self._deeper else ends & ~self._closed)
+        closes = alias("closes", ends if self._deeper else ends & ~self._closed)  # tasks end repeatedly
         done = ends & self._closed if done is None else done
         finishes = alias("finishes", done & ~self._finished)
         for way, crd in enumerate(self._crds):

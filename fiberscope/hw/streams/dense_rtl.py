@@ -37,7 +37,7 @@ def design(parameters: DenseScannerParameters, streams: Streams) -> None:
     size, bits = parameters.size, parameters.reference_bits
     coordinate: Signal = DataRegister(index_bits(size), "coordinate")
     reference: Signal = DataRegister(bits, "reference")
-    empty, last = pyrtl.Const(size == 0, 1), coordinate == max(0, size - 1)
+    empty, last = pyrtl.Const(size == 0, 1), coordinate == max(0, size - 1)  # no effect for size 0
     walk = Walk(streams, empty, last)
     # Every fiber has ``size`` elements, so the first element of fiber f has the position f * size.
     first = times(streams.inputs["in_ref"].fields["payload"], size)

@@ -187,6 +187,7 @@ def _sought(parameters: LaneSeekParameters, coordinate: Signal) -> tuple[Signal,
     part = divided(part, parameters.modulus)[1] if parameters.modulus else part
     part = part.zero_extended(len(part) + abs(parameters.factor).bit_length())
     product = times(part, abs(parameters.factor))
+    # wires have no sign: negative terms are added up apart, and subtracted
     terms: dict[bool, Signal] = {True: pyrtl.Const(0, 1), False: pyrtl.Const(0, 1)}
     terms[parameters.factor > 0] = product
     constant = pyrtl.Const(abs(parameters.constant))

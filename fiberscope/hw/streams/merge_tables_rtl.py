@@ -92,7 +92,7 @@ def tables_of(lists: Lists) -> dict[str, object]:
 
 
 def list_capacity(lists: Lists) -> int:
-    """Return the capacity of the table of lists: the most lists in flight, raised to a power of two."""
+    """Return the capacity of the table of lists: ``most_lists``, raised to a power of two."""
     return _capacity(lists.most_lists)
 
 

@@ -287,6 +287,7 @@ class LogicalProcess:  # C: final
         """
         if not self.outward:
             return MAX_TIME
+        # The block takes at most one element a cycle. With an output stream outward, any element may be sent.
         return (
             self.progress.next_cycle
             if self.streams_outward

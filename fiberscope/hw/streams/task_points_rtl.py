@@ -79,7 +79,7 @@ BLOCK = unit(
     alone=False,
     instance=lambda component: {
         "ways": component.ways,
-        "level": max(0, component.level),
+        "level": max(0, component.level),  # ``EACH`` is -1; the RTL then ignores the level
         "of_elements": component.level == EACH,
     },
     listed=False,

@@ -21,8 +21,9 @@ class Level:
         buffering: number of tiles that the level holds at a time (double buffering: 2).
         least_utilization: smallest share of the capacity (entries over ``buffering``) that a mapping has to
             use.
-        overbooking: whether tiles may exceed the level; the excess is read from the outer level.
-        overbooked: largest share of tiles that may exceed the level.
+        overbooking: whether tiles of compressed tensors may exceed the level; the excess is read from the
+            outer level.
+        overbooked: largest share of tiles that may exceed the level, with ``overbooking``.
         metadata_bits: bits of a word of metadata, unless the format says.
         metadata_width: bits of a row of metadata; 0: the level stores no metadata.
         metadata_depth: rows of metadata; None is unlimited.

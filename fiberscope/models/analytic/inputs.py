@@ -111,7 +111,7 @@ def build_case(name: str, inputs: Inputs, options: Options, *, with_mapping: boo
         for entry, _location in (entries if with_mapping and entries else constraints)
     }
     directives, location = inputs.need("architecture")
-    if not (with_mapping and entries):
+    if not (with_mapping and entries):  # constraints of nodes may then fix the loops
         target_names |= set(find_constrained_nodes(directives))
     machine = read_architecture(directives, location, target_names)
     architecture = machine.architecture

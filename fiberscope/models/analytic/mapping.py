@@ -97,7 +97,7 @@ class Nest:
         self.box = np.cumprod(steps, axis=1)  # slots are innermost first: a slot includes the slots inside
 
     def end(self, level: int) -> int:
-        """Return the number of slots at or inside a level."""
+        """Return the number of slots at or inside a level, which are the first slots."""
         return (self.levels - level) * 2 * self.dimensions
 
     def tile(self, level: int) -> Integers:
@@ -167,6 +167,7 @@ class Mapping:
         """Return one mapping of a batch; without axes in the batch, all spatial loops are along X."""
         default_order = np.broadcast_to(np.arange(mappings.order.shape[2]), mappings.order[number].shape)
         spatial_order = default_order if mappings.spatial_order is None else mappings.spatial_order[number]
+        # a ``Mapping`` always has axes and orders; a batch may leave them open
         on_y = np.zeros(default_order.shape, np.bool_) if mappings.on_y is None else mappings.on_y[number]
         return cls(
             mappings.temporal[number],

@@ -97,7 +97,8 @@ class SparseFeatures:
         formats: the formats by the indices of level and tensor.
         features: the features by the index of the level.
         compute_gating: whether the compute unit idles for a compute with a zero or absent operand. An operand
-            is absent if it is zero and its innermost level has a format for it.
+            is absent if it is zero and its innermost level has a format for it. A compute whose operands are
+            all absent does not reach the unit.
         compute_skipping: whether the compute unit skips a compute if some, but not all, operands are absent.
     """
 
