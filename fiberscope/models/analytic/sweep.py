@@ -17,7 +17,7 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# models that a shape and a density determine
+# density models by name: only models that a shape and a density determine, as a sweep varies nothing else
 MODELS = {"hypergeometric": Uniform, "fixed_structured": FixedStructured}
 
 
@@ -98,7 +98,8 @@ def density_sweep(
         paths: files, or the name of a design that ships, as for ``fiberscope.analyze``; not a machine and its
             operands.
         tensor: name of the tensor.
-        densities: from 0 to 1.
+        densities: shares of nonzeros, from 0 to 1; each is checked only after the densities before it are
+            evaluated.
         distribution: ``hypergeometric`` or ``fixed_structured``; it replaces the tensor's own density model.
         settings: options of the model.
 
@@ -122,11 +123,12 @@ def density_sweep(
             if not 0.0 <= density <= 1.0:
                 raise InputError(f"a density is from 0 to 1, not {density}")
             models = list(problem.densities)
+            # each density begins from the models of the problem, so that only this tensor's model changes
             models[number] = MODELS[distribution](problem.shape(number), density)
             design = replace(case.design, problem=replace(problem, densities=tuple(models)))
             evaluation = evaluate_many(design, mappings, traffic)
             traffic = evaluation.traffic  # dense traffic does not depend on the density: computed once
-            if evaluation.valid[0]:
+            if evaluation.valid[0]:  # the batch has this mapping alone
                 yield Point(density, int(evaluation.cycles[0]), float(evaluation.energy_pj[0]))
             else:
                 yield Point(density, None, None, evaluation.explain())

@@ -35,7 +35,7 @@ def graphs_of(
         tensors: fibertrees of the input tensors, by name.
         intermediate: returns the fibertree that each Einsum writes, by name of the Einsum. It is called once,
             and only if there are several stages. Without it, ``tensors`` must hold the intermediate tensors
-            too.
+            too. A cascade that repeats needs it: an intermediate tensor differs from round to round.
         max_instances: largest number of instances of a stage without a number in the specification; None
             for no limit.
         lanes: lanes of each instance, see ``stages_of``.
@@ -53,15 +53,19 @@ def graphs_of(
     trees, graphs, begins = dict(tensors), list[tuple[Stage, StageGraph]](), round_begins(specification)
     sources = dict.fromkeys(trees, "")
     for stage in stages:
+        # a new round reads the results of the round before in place of its inputs
         if stage.einsums[0].name in begins:
             trees |= select_next_inputs(specification, trees)
             assert specification.iteration is not None  # it has rounds
             sources |= {name: sources[source] for name, source in specification.iteration.carry.items()}
+        # without a loop before the cut there is a single task, and no coordinate
         by_coordinate = banked and bool(stage.outer)
         placed_stage, graph = _graph(
             specification, replace(stage, banked=by_coordinate), trees, max_instances
         )
+        # a copy of the sources, since later stages replace versions
         graphs.append((placed_stage, replace(graph, sources=dict(sources))))
+        # later stages read these versions; an Einsum that writes a tensor again replaces its earlier version
         trees |= {einsum.output: outputs[einsum.name] for einsum in stage.einsums if einsum.name in outputs}
         sources |= {einsum.output: einsum.name for einsum in stage.einsums}
     return graphs
@@ -70,18 +74,23 @@ def graphs_of(
 def _graph(
     specification: Specification, stage: Stage, tensors: Trees, max_instances: int | None
 ) -> tuple[Stage, StageGraph]:
+    """Return a stage with its number of instances, and the graph of the stage."""
     trees, reads = dict(tensors), []
     merged_name = stage.einsums[0].output if stage.merger else ""
     for einsum in stage.einsums:
         reads.append(prepare_loops(specification, einsum, trees, stage.outer, merged_name))
         if einsum.output == merged_name and merged_name not in trees:
             trees[einsum.output] = _empty(specification, reads[-1].plan)
+    # all Einsums of a stage have the same loops before the cut, so the first plan counts the instances
     stage = place_instances(stage, reads[0].plan, max_instances)
     return stage, lower_stage(specification, stage, reads)
 
 
 def _empty(specification: Specification, plan: LoopPlan) -> FiberTree:
-    """Return an empty output: of a tensor that a merger hands over, only the shape is read."""
+    """Return an empty output with the shape of its ranks.
+
+    The graph reads only the shape of a tensor that a merger hands over: the merger provides the elements.
+    """
     output = plan.equation.output
     declared = specification.tensors[output.tensor].ranks
     sizes = [plan.shape(str(index.rank)) for index in output.indices]

@@ -12,7 +12,9 @@ from fiberscope.models.trace.specification import Follow, Specification, Uniform
 
 
 def check_instances(specification: Specification, limit: int, lanes: int = 0) -> None:
-    """Raise an error if a level of the machine has too many instances.
+    """Raise an error if a level of the architecture has too many instances.
+
+    Stages with ``places`` always pass: they have one instance here, and ``place_instances`` limits them.
 
     Args:
         specification, lanes: arguments of ``stages_of``.
@@ -28,12 +30,12 @@ def check_instances(specification: Specification, limit: int, lanes: int = 0) ->
 
 
 def place_instances(stage: Stage, plan: LoopPlan, limit: int | None) -> Stage:
-    """Return a stage with one instance for each iteration of its loops in space, if it has ``places``.
+    """Return a stage with an instance for each iteration of its loops in space, up to a limit.
 
     Args:
         stage: the stage; without loops in ``places`` it is returned unchanged.
         plan: plan of the loops of its first Einsum, with the shapes of ranks.
-        limit: largest number of instances; None for no limit.
+        limit: largest number of instances; a stage with more iterations has this number. None for no limit.
     """
     if not stage.places:
         return stage
@@ -55,6 +57,7 @@ def count_iterations(plan: LoopPlan, loop: str) -> int:
         The number, at least 1. For pieces by occupancy, as many pieces as elements of a full rank make.
     """
     for partition in plan.einsum.partitioning:
+        # a follower is cut where its leader is, so it has the pieces of the leader
         if isinstance(partition, Follow) and loop in partition.names:
             return count_iterations(plan, plan.splits[partition.leader].names[partition.names.index(loop)])
     split = next((split for split in plan.splits.values() if loop in split.names), None)
@@ -62,6 +65,8 @@ def count_iterations(plan: LoopPlan, loop: str) -> int:
         return math.prod(count_iterations(plan, rank) for rank in plan.flattened[loop].ranks)
     if split is None:
         return max(1, plan.shapes[loop])
+    # sizes[n]: coordinates or elements that one run of the loop ``split.names[n]`` covers; a loop over pieces
+    # has an iteration for each piece of the next size, and the last loop is over single coordinates
     sizes = [count_iterations(plan, split.rank)]
     for directive in split.directives:
         pieces = 0 if isinstance(directive, UniformOccupancy) else directive.ways

@@ -70,6 +70,7 @@ class MappedMachine(MappedComposition):
         super().__init__(parameters, specification, [stage for stage, _graph in stages], name, parts, kernel)
         has_several = len(stages) > 1
         self._trees = dict(operands)
+        # both ``ideal`` and ``registered`` have no memory system
         self._ideal = parameters.timing.memory != "modelled"
         chains = [
             {} if self._ideal else chains_of(specification, stage, graph.formatted) for stage, graph in stages
@@ -83,7 +84,8 @@ class MappedMachine(MappedComposition):
         for component in self.kernel.components:
             if isinstance(component, StreamBlock):
                 component.value_type = self.value_type
-        self.stores.build()
+        self.stores.build()  # after all stages, which have registered their requests
+        # a replaced part may be of a class that cannot run ahead of the clock
         if isinstance(self.kernel, LookaheadKernel) and not parts:
             leaves = [leaf for stage in self.stages for leaf in stage.leaves]
             blocks = [block for leaf in leaves for block in leaf.blocks.values()]
@@ -100,12 +102,13 @@ class MappedMachine(MappedComposition):
         From then on, ``traffic_minimum_bytes`` counts the results too.
         """
         outputs = {stage.graph.einsum.name: stage.output() for stage in self.stages}
+        # a later round overwrites the result of an earlier one
         self._trees |= {stage.graph.einsum.output: outputs[stage.graph.einsum.name] for stage in self.stages}
         return CascadeOutputs(self.specification, outputs)
 
     def operations(self) -> dict[str, int]:
         """Return the number of operations by kind, such as ``multiply``, ``add`` and ``merge``."""
-        operations = Counter({"multiply": 0, "add": 0})
+        operations = Counter({"multiply": 0, "add": 0})  # in the report even if no block multiplies or adds
         for stage in self.stages:
             operations.update(stage.operations())
         return dict(operations)
@@ -126,7 +129,11 @@ class MappedMachine(MappedComposition):
 
     @property
     def memory_parameters(self) -> MemoryParameters:
-        """The memory parameters: those of the referred machine, or channels for the file's bandwidth."""
+        """Return the parameters of the memory.
+
+        A DRAM has the parameters of the machine to which the specification refers, or else channels for the
+        bandwidth in the file. Without a DRAM, the store in the place of memory determines them.
+        """
         parameters = self.parameters.memory
         configurations = self.specification.configurations.values()
         names = {name for configuration in configurations for name in configuration.memories}
@@ -136,6 +143,7 @@ class MappedMachine(MappedComposition):
             return self._store_parameters(memory)
         if isinstance(parameters, MemoryParameters):
             return parameters
+        # bits per second in the file, bytes per second in the parameters
         bandwidth = max(1, int((memory.bandwidth or 8 * parameters.bandwidth) / 8))
         channels = -(-bandwidth // parameters.bandwidth)
         step = MEGAHERTZ * 2 * parameters.width // 8  # bytes per second: two transfers per cycle
@@ -171,12 +179,16 @@ class MappedMachine(MappedComposition):
     def traffic_minimum_bytes(self) -> int:
         """Return the bytes to move each operand and each result once, including tensors that are not moved.
 
-        Results count only after a call of ``result``: their sizes are unknown before.
+        Results count only after a call of ``result``: their sizes are unknown before. Tensors that are bound
+        to no memory count 0.
         """
         return count_least_bytes(first_round(self.specification), self._trees)
 
     def unmoved(self) -> dict[str, str]:
-        """Return the tensors and ranks that are bound to memory but not moved, each with the reason."""
+        """Return the tensors and parts of tensors that are not moved, each with the reason.
+
+        Each is bound to memory and not moved, or is an input or a result that is bound to no memory.
+        """
         handed = {stage.stage.einsums[0].output for stage in self.stages if stage.stage.merger}
         orders = {
             (base_name(name), order) for stage in self.stages for name, order in stage.graph.formatted.items()
@@ -204,10 +216,13 @@ class MappedMachine(MappedComposition):
             return {}
         statistics = self.kernel.statistics()
         core, walk = self.kernel.clocks[0].hertz, self.outer_clock.hertz
+        # a root of a later stage stalls at its input ``after`` from cycle 0 to the end of the stage before; a
+        # root of the first stage has no such input
         waits = [
             [statistics[root.name].input_stall.get("after", 0) for root in stage.outer_blocks.find_roots()]
             for stage in self.stages
         ]
+        # from cycles of the blocks before the cut to cycles of the core, rounded up
         starts = [-(-max(cycles, default=0) * core // walk) for cycles in waits]
         return {stage.graph.einsum.name: start for stage, start in zip(self.stages, starts, strict=True)}
 

@@ -46,14 +46,16 @@ def mapped_sampler(
         request, tell: the arguments of ``RowSampler``.
 
     Raises:
-        ConfigurationError: the tasks are not rows of A, so that no part of A stands for a part of the run.
+        ConfigurationError: the tasks are not rows of A, so that no part of A stands for a part of the run;
+            the machine runs several stages; or a shared store has several copies. A sampled run raises this
+            error too if its machine has other units than the whole machine.
     """
     tell("functional pass", 0, 0)
     machine = build(parameters, problem)
     _check_row_tasks(machine, problem)
     operands: list[Any] = list(problem.operands.values())
     a, b = operands[0].matrix, operands[-1].matrix
-    problems: dict[int, Cascade] = {}  # by ``id`` of the machine
+    problems: dict[int, Cascade] = {}  # by ``id`` of the machine, which is alive while its result is checked
     specification, units = machine.specification, _units(machine)
 
     def build_sampled(rows: CsrArray) -> Machine:
@@ -78,10 +80,10 @@ def mapped_sampler(
 
 
 def _check_row_tasks(machine: MappedMachine, problem: Cascade) -> None:
-    """Check that the tasks of a machine are rows of A.
+    """Check that the tasks of a machine are rows of A, and that each shared store has a functional model.
 
     Raises:
-        ConfigurationError: they are not, or no functional model of a store exists.
+        ConfigurationError: one of these conditions does not hold; the message names it.
     """
     specification, graph = machine.specification, machine.stages[0].graph
     plan, outer = graph.plan, machine.stages[0].stage.outer
@@ -99,6 +101,7 @@ def _check_row_tasks(machine: MappedMachine, problem: Cascade) -> None:
         raise refuse(specification, f"{condition}, and the outermost loop {outer[0]} is summed over")
     if rank not in map(plan.base, graph.orders[A]):
         raise refuse(specification, f"{condition}, and the outermost loop {outer[0]} is not of A")
+    # loops over the rank and its pieces must be the outermost: then the tasks take the rows in order
     of_rank = [plan.base(loop) == rank for loop in plan.loops]
     if sorted(of_rank, reverse=True) != of_rank:
         raise refuse(specification, f"{condition}, and other loops are between those of {rank}")
@@ -128,8 +131,10 @@ def _kinds(machine: MappedMachine, work: Work, a: CsrArray, b: CsrArray) -> tupl
     kinds = [work.products, work.outputs, work.nonzeros]
     if not radixes or stage.stage.reduces or len(stage.graph.orders[A]) != MATRIX_RANKS:
         return "multiply", kinds
+    # prefix sums over the elements of A: the fibers of a row of A are the nonempty rows of B that it names
     nonempty_sums = np.concatenate([[0], np.cumsum((np.diff(b.indptr) > 0)[a.indices])])
     fibers, rounds = np.diff(nonempty_sums[a.indptr]), np.zeros(a.shape[0], np.int64)
+    # a round merges groups of ``radix`` fibers, until a single fiber is left
     while (fibers > 1).any():
         rounds += fibers > 1
         fibers = -(-fibers // radixes[0])
@@ -148,7 +153,8 @@ def _shared_arrays(machine: MappedMachine) -> Iterator[tuple[str, int, StoredArr
 class _WarmStores:
     """The shared stores of a machine, each with a functional model that reads the rows of B.
 
-    For each element of A, a model reads the lines of the row of B that the element names, array by array.
+    For each element of A, a model reads the lines of the row of B that the element names, array by array. The
+    order of reads is that of a machine with one instance; rows of A that run at once are not interleaved.
 
     Args:
         machine: machine that multiplies some rows of A.
@@ -178,12 +184,13 @@ class _WarmStores:
         )
 
     def advance(self, row: int) -> None:
-        """Read the rows of B for the rows of A before ``row``; rows ascend."""
+        """Read the rows of B for the rows of A from the last call's ``row`` up to ``row``; rows ascend."""
         bounds = self.a.indptr[[self.row, row]].tolist()
         self.row = row
         for _, cache, arrays in self.stores.values():
             for start in range(bounds[0], bounds[1], MAX_ELEMENTS):
                 columns = self.a.indices[start : min(start + MAX_ELEMENTS, bounds[1])]
+                # one row an element and one column an array, so that the arrays of an element are consecutive
                 firsts, counts = (
                     np.stack([ranges[i][columns] for ranges in arrays], axis=1).ravel() for i in range(2)
                 )
@@ -193,7 +200,7 @@ class _WarmStores:
                 cache.read_all(integers_of(lines))
 
     def warm(self) -> None:
-        """Set the stores of the machine to the contents of the models."""
+        """Set the stores of the machine to the contents of the models, before the machine runs."""
         for banks, cache, _ in self.stores.values():
             state = cache.state()
             for bank, lines, reuse in zip(banks, state.lines, state.reuse, strict=True):
@@ -212,6 +219,8 @@ def _row_lines(array: StoredArray, level: int, positions: Integers) -> tuple[Int
     if level == 0:
         firsts, counts = array.lines, (array.lines != NO_LINE).astype(np.int64)
     else:
+        # the elements of a row of B may begin and end within a line; a row without elements has no line
         firsts = array.first[:-1] // rows
         counts = np.where(array.first[1:] > array.first[:-1], (array.first[1:] - 1) // rows - firsts + 1, 0)
+    # a row that the level lacks has position -1: its first line is meaningless, and its count is 0
     return base + firsts[positions], np.where(positions < 0, 0, counts[positions])

@@ -72,7 +72,8 @@ def is_own(key: str, configuration: type[Configuration]) -> bool:
 
     Args:
         key: dotted key of the parameter.
-        configuration: class of the machine's settings.
+        configuration: class of the machine's settings. With ``MappedParameters``, the sections of memory,
+            network and clock belong to the machine too.
     """
     section = key.partition(".")[0]
     has_own_machine = issubclass(
@@ -80,6 +81,6 @@ def is_own(key: str, configuration: type[Configuration]) -> bool:
     )  # the specification refers to no other machine
     return (
         section == "timing"
-        or key in ("value", "value.type")
+        or key in ("value", "value.type")  # SIGMA has a section ``value``, other machines a single key
         or (has_own_machine and section in ("clock", *MappedParameters.model_fields))
     )

@@ -75,14 +75,18 @@ class StageGraph:
     def piece(self, tensor: str, level: int) -> int:
         """Return the coordinates per fiber of a level whose fibers are pieces of a fixed size; else 0.
 
+        Pieces by occupancy have no fixed size. The last piece of a rank may have fewer coordinates.
+
         Args:
             tensor: name of the tensor in the graph.
             level: number of the level, from 0 at the root.
         """
         ranks = self.orders[tensor]
         for split in self.plan.splits.values():
+            # not strict: a split has one name more than sizes, as its last name is of single coordinates
             pairs = zip(split.names, split.names[1:], self.plan.list_piece_sizes(split), strict=False)
             for upper, lower, size in pairs:
+                # without the upper rank, the fibertree leaves the rank unpartitioned: its fibers are whole
                 if lower == ranks[level] and upper in ranks:
                     return size
         return 0

@@ -47,7 +47,8 @@ class Context:
             kind: class of the level that the node's block can read.
 
         Raises:
-            InputError: the stored level is of another class.
+            InputError: the stored level is of another class, as the operand was stored in another format than
+                the node declares.
         """
         tensor = self.tensors[node["tensor"]]
         level = tensor.level(int(node["mode"]))
@@ -58,6 +59,7 @@ class Context:
 
     @cached_property
     def _fibers(self) -> dict[tuple[str, str], Fibers]:
+        # by tensor and mode; a cached property, as a frozen dataclass cannot set an attribute
         return {}
 
     def read_fibers_of(self, node: Node) -> Fibers:
@@ -84,11 +86,15 @@ class Context:
 
     @cached_property
     def nests(self) -> Nests:
-        """Return the loop nests of all streams."""
+        """Return the loop nests of all streams, by the names of node and output; computed once."""
         return derive_nests(self.graph)
 
     def nest_into(self, node: Node, port: str) -> Nest:
-        """Return the loop nest of the stream into an input of a block, which must be connected."""
+        """Return the loop nest of the stream into an input of a block.
+
+        Raises:
+            StopIteration: the input is not connected.
+        """
         stream = next(stream for stream in self.graph.list_streams_into(node) if stream.input == port)
         return self.nests[stream.source, stream.output]
 
@@ -100,7 +106,8 @@ class Context:
             port: name of the input; if empty, the first input that is connected and not ``ref``.
 
         Returns:
-            The protocol; that of references if no such stream enters the block.
+            The protocol; the protocol of references if no such stream enters the block, as a block whose only
+            input is ``ref`` reads references.
         """
         streams = self.graph.list_streams_into(node)
         kinds = (

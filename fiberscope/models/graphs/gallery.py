@@ -43,6 +43,7 @@ class GalleryEntry:
     def busiest(self) -> tuple[str, float]:
         """Return the name of the block with the most busy cycles, and their share of the run's cycles."""
         name, component = max(self.report.components.items(), key=lambda item: item[1].busy)
+        # a component's name begins with the machine's name
         return name.partition(".")[2], component.busy / self.report.cycles
 
     @property
@@ -58,6 +59,8 @@ class GalleryEntry:
 def make_entries() -> Iterator[GalleryEntry]:
     """Compile each expression, run it on random tensors, and yield its entry after the run.
 
+    The generator runs an expression only when the caller asks for its entry.
+
     Raises:
         VerificationError: a result is wrong.
     """
@@ -67,8 +70,12 @@ def make_entries() -> Iterator[GalleryEntry]:
 
 
 def write_gallery(folder: Path) -> list[Path]:
-    """Write the page and its images into the folder of the documentation, and return their paths."""
-    entries = list(make_entries())
+    """Write the page and its images into the folder of the documentation, and return their paths.
+
+    Raises:
+        VerificationError: a result is wrong; no file is written.
+    """
+    entries = list(make_entries())  # run everything first, so that an error leaves the old files
     page = folder / "gallery.md"
     make_folder(folder / IMAGES)
     pictures = {folder / IMAGES / f"{item.kernel.file}.svg": item for item in entries}

@@ -24,7 +24,8 @@ def count_word_reads(loops: TileLoops, tensor: str, tokens: TokenCount) -> float
     """Return the words of a tensor's tiles that the blocks of the inner graph read.
 
     A scanner of a compressed level reads a word for each reference (both segments) and for each coordinate, a
-    scanner of bit vectors its words, and an array a word for each value.
+    scanner of bit vectors its words, and an array a word for each value. A dense level reads nothing. Blocks
+    in the loops over tiles do not count.
 
     Args:
         loops: the loops over tiles.
@@ -45,6 +46,7 @@ def _count_reads(loops: TileLoops, node: Node, tokens: TokenCount) -> float:
         return 0.0
     coordinates = tokens(node.name, CRD)
     source = loops.graph.stream_into(node, REF)
+    # tokens of a scanner of bit vectors are words; a scanner without a stream of references reads one fiber
     if node.level.is_bit_vector or source is None:
         return coordinates
     return coordinates + tokens(source.source, source.output)
@@ -57,7 +59,7 @@ def price_memory(
 
     Args:
         name: name of the memory.
-        parameters: capacity, and bytes of a word.
+        parameters: capacity in bytes, and bytes of a word.
         reads: words that are read.
         load_bytes: bytes of the loaded tiles, which are written word by word.
         seconds: length of the run.
@@ -69,6 +71,7 @@ def price_memory(
     dynamic = [
         EnergyItem(name, key, DYNAMIC, part.actions[key].times(count)) for key, count in counts.items()
     ]
+    # W times seconds gives J, of 1e12 pJ
     leakage = EnergyItem(name, LEAKAGE, LEAKAGE, part.leakage.times(seconds * 1e12))
     return RunCosts([*dynamic, leakage], [AreaItem(name, area, cost) for area, cost in part.areas.items()])
 
@@ -90,6 +93,7 @@ def price_memories(
         port = nodes[name].primitive.output_port(nodes[name], output)
         return blocks[name].counters()[f"{port}_data"]
 
+    # ``read_bytes`` of a memory: bytes that it reads from the main memory, and writes into its own words
     built = list(memories.memories.values())
     reads = count_reads_by_memory(memories.loops, [tensor for tensor, _memory in built], tokens)
     return [

@@ -118,7 +118,7 @@ def pack_all(
 
 
 def pack_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, base: Shape) -> PackedTiles:
-    """Partition one operand into tiles that are sets of whole base tiles; the arguments are as above."""
+    """Partition one operand into tiles that are sets of base tiles; see ``pack_all`` and ``cut_one``."""
     # the number of base tiles along each side, rounded up
     factors = [-(-shape[index] // base[index]) for index in kernel.indices[name]]
     return pack(cut_one(kernel, name, tensor, base), factors)
@@ -199,7 +199,7 @@ class Candidate:
         iterations: number of iterations of the outer loops, empty iterations included.
         rf: the reorder factor; None in a grid search.
         fullest: size of its fullest tile in a buffer; None unless the counted model computed it.
-        fits: whether the fullest tile fits; None if unknown.
+        fits: whether the fullest tile fits the buffer; None unless the counted model computed ``fullest``.
     """
 
     shape: Shape
@@ -217,9 +217,11 @@ class Scheme:
     Args:
         name: the name of the method.
         shape: the shape of tiles, by index.
-        fullest: size of the fullest tile of any input in a buffer.
+        fullest: size of the fullest tile of any input in a buffer, in the metric's unit, or in words for
+            packed tiles; 0 if an input is empty.
         verified: whether every tile is known to fit, from a partition of the tensors.
-        rf: the reorder factor of D2T2's choice; None for other methods, and in a grid search.
+        rf: the reorder factor of D2T2's choice; 1 if the base tiling replaces the choice. None for other
+            methods, and for the choice of a grid search.
         tf: TileFactor after verification; 1 if it does not enlarge the tiles.
         candidates: all candidates of D2T2's search; empty for other methods.
         packed: the shape of the base tiles of which tiles consist; None if tensors are partitioned anew.

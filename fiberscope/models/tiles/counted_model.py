@@ -86,6 +86,7 @@ class CountedModel:
     def predict(self, shape: Shape) -> Prediction:
         """Return the traffic of a shape: exact for inputs (partitioned anew), estimated for outputs.
 
+        The traffic of inputs is exact only if no tile overflows its buffer, and for cut, not packed, tiles.
         The tiles of each operand are kept for further shapes with the same sides.
         """
         sides = {name: self._build_side(name, shape) for name in self._kernel.inputs}
@@ -95,7 +96,7 @@ class CountedModel:
             # a tile is fetched for each partner in its place of the summed index, or once if there is any
             partners = sides[partner].tiles if is_refetched else np.minimum(1.0, sides[partner].tiles)
             inputs[name] = float(sides[name].fetched @ partners)
-            repeats[name] = inputs[name] / max(1.0, float(sides[name].fetched.sum()))
+            repeats[name] = inputs[name] / max(1.0, float(sides[name].fetched.sum()))  # 0 without nonzeros
         visits, nonzeros, rows = self._count_output(shape, sides)
         size = visits * float(
             self._metric.fetched(
@@ -111,26 +112,36 @@ class CountedModel:
         return self._kernel.order.index(partner_index) < self._kernel.depth(name)
 
     def _count_output(self, shape: Shape, sides: Mapping[str, _Side]) -> tuple[float, float, float]:
-        """Return the number of visits, and the mean nonzeros and nonempty rows of each."""
+        """Return the number of visits (writes of partial results), and the mean nonzeros and rows of each.
+
+        Rows are nonempty rows of the partial result. All three are 0 without products.
+        """
         row_index = self._kernel.list_stored_indices(self._kernel.result)[0]
         (by_row,) = self._kernel.list_carriers(row_index)
         (by_column,) = (name for name in self._kernel.inputs if name != by_row)
+        # a leaf is a pair of tiles with the same outer coordinate of the summed index
         leaves = float(sides[by_row].tiles @ sides[by_column].tiles)
         if leaves == 0 or self._products == 0:
             return 0.0, 0.0, 0.0
         results = self._products / self._compute_mean_overlap(shape[self._summed])
+        # mean nonempty rows of the row operand's tile in a leaf: only these rows can have results
         candidates = float(sides[by_row].rows @ sides[by_column].tiles) / leaves
         if stationary_indices(self._kernel, self._options):
             leaves, results = self._merge_results(shape, sides, by_row, by_column, results)
         # results fall into leaves, and into rows of a leaf, uniformly; empty ones are not written
+        # n results in m places leave about m exp(-n / m) places empty
         visits = leaves * -math.expm1(-results / leaves)
         rows = leaves * candidates * (1.0 - (1.0 - 1.0 / candidates) ** (results / leaves))
+        # with one candidate row, each visit has this row; the formula would count empty leaves too
         return visits, results / visits, (visits if candidates == 1.0 else rows) / visits
 
     def _merge_results(
         self, shape: Shape, sides: Mapping[str, _Side], by_row: str, by_column: str, results: float
     ) -> tuple[float, float]:
-        """Return the number of result tiles with a pair of operand tiles, and the nonzeros of all sums."""
+        """Return the number of result tiles with a pair of operand tiles, and the nonzeros of all sums.
+
+        Partial results of one result tile add up in the buffer; those at the same position count once.
+        """
         maps = [_tile_map(sides[name].tiled, self._rank(name)) for name in (by_row, by_column)]
         nonempty_tiles = float((maps[0].T @ maps[1]).nnz)
         positions = nonempty_tiles * math.prod(
@@ -140,6 +151,8 @@ class CountedModel:
 
     def _compute_mean_overlap(self, extent: int) -> float:
         """Return the mean number of products at a position with a product, within a tile."""
+        # given a product, both operands (taken as independent) have a nonzero at distance s with the product
+        # of their shares; distance 0 is the product itself. Corrs end at the base tile: the rest adds nothing
         shares = [
             corrs(self._statistics[name], self._summed, self._options.corrs)[:extent]
             for name in self._kernel.inputs
@@ -192,6 +205,7 @@ def _count_coordinates(tiled: TiledTensor, rank: int) -> Integers:
     """Return the number of nonempty coordinates of a rank in each tile of a matrix."""
     if rank == 0:
         return tiled.fibers[0]
+    # with the row as the last digit, the entries of a column of a tile are adjacent
     members = sort_with_last(tiled.positions, tiled.shape, 0)
     columns = members // tiled.shape[0]
     distinct = columns[mark_changes(columns)]

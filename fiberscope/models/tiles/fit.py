@@ -47,6 +47,7 @@ class Fitter:
         Raises:
             WorkloadError: the shape or an operand cannot be partitioned, see ``cut_all``.
         """
+        # a partition is the most expensive step of a search, and several steps ask for the same shape
         key = tuple(shape[index] for index in self.kernel.order)
         if key not in self._cache:
             sizes = [self._tile_sizes(name, shape) for name in self.kernel.inputs]
@@ -71,12 +72,13 @@ class Fitter:
             index: max(1, math.floor(size / units[index])) * units[index] for index, size in sizes.items()
         }
         return {
+            # at the extent, a single tile covers the index: rounding down would leave a second, ragged tile
             index: extents[index] if sizes[index] >= extents[index] else min(extents[index], size)
             for index, size in multiples.items()
         }
 
     def fits(self, shape: Shape) -> bool:
-        """Return whether every tile fits."""
+        """Return whether every tile of every operand fits the buffer, see ``find_fullest_size``."""
         return self.find_fullest_size(shape) <= self.capacity
 
     def enlarge(
@@ -98,6 +100,8 @@ class Fitter:
             The shape and the factor; None if the first factor is at most 1, or if none of at most eight
             factors above 1 fits.
         """
+        # in a matrix product, one index of each operand grows, and its tile by the factor; if both indices
+        # grow, each takes the square root
         scaled_indices = self.kernel.order if every else growing_indices(self.kernel)
         for _round in range(_ROUNDS):
             if factor <= 1.0:
@@ -109,7 +113,7 @@ class Fitter:
             candidate = self.round_shape(sizes, extents)
             if self.fits(candidate):
                 return candidate, factor
-            # sizes grow about in proportion to the factor, so that this one would just fit
+            # sizes grow about in proportion to the factor, so that a tile of the new factor would just fit
             factor *= self.capacity / self.find_fullest_size(candidate)
         return None
 

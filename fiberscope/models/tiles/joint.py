@@ -70,14 +70,16 @@ class Joint:
     def _compute_ratios(self, tensors: Mapping[str, SparseTensor], base: Shape) -> tuple[float, float]:
         """Return two ratios of computed to predicted numbers for the base tiling.
 
-        The first is of nonempty partial results, the second of the nonzeros of each; both are 1 without
-        results. Each product of tiles counts as a partial result. The sample determines shares; a walk over
-        all tiles counts the products of tiles.
+        The first is of nonempty partial results, the second of the nonzeros of each. Both are 1 if the sample
+        has no product of tiles or the prediction no result, and 0 if all sampled products are empty. Each
+        product of tiles counts as a partial result. The sample determines shares; a walk over all tiles
+        counts the products of tiles.
         """
         kernel = self._kernel
         tiled = cut_all(kernel, tensors, base)
         leaves = _sample_leaves(kernel, tiled, self._options)
         leaf_count = len(leaves[_format_column(kernel.inputs[0])])
+        # ``streamed``: the prediction must count each product of tiles as a partial result, too
         expected = predict(
             kernel, self._statistics, base, self._options.model_copy(update={"output": "streamed"})
         )
@@ -87,11 +89,13 @@ class Joint:
             ((_LEAF, *kernel.indices[name]), _repeat_tiles(tiled[name], leaves[_format_column(name)]))
             for name in kernel.inputs
         ]
+        # the leaf's number is a summed index with tiles of one coordinate: each leaf is a visit of its own
         counts = level_counts(operands, kernel.indices[kernel.result], [_LEAF], {**base, _LEAF: 1})
         visits, nonzeros = counts[0], counts[-1]
         operand_tiles = {name: (kernel.indices[name], tensor_tiles) for name, tensor_tiles in tiled.items()}
         _fetched, iterations = walk(kernel.order, operand_tiles)
         nonzeros_per_visit = nonzeros / max(1, visits)
+        # share of nonempty leaves in the sample, times all leaves
         return visits / leaf_count * iterations / expected.visits, nonzeros_per_visit / expected.nonzeros
 
 
@@ -108,7 +112,7 @@ def _sample_leaves(kernel: Kernel, tiled: Mapping[str, TiledTensor], options: Op
         The coordinates of the tiles by index, and for each operand the number of its tile
         (``_format_column``).
     """
-    sampled: Points = {"": np.zeros(1, np.int64)}
+    sampled: Points = {"": np.zeros(1, np.int64)}  # one point without coordinates, neutral for ``join``
     for number, name in enumerate(kernel.inputs):
         tiles = tiled[name]
         selection = np.arange(len(tiles))
@@ -128,6 +132,7 @@ def _repeat_tiles(tiled: TiledTensor, tiles: Integers) -> SparseTensor:
     """
     counts = tiled.nonzeros[tiles]
     leaf = np.repeat(np.arange(len(tiles)), counts)
+    # the entries of a tile are consecutive from ``starts``; the difference shifts each tile's run to them
     entries = np.arange(len(leaf)) + np.repeat(tiled.starts[tiles] - (np.cumsum(counts) - counts), counts)
     columns = [
         ids[tiles][leaf] * size + inner[entries]

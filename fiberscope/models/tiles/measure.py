@@ -55,6 +55,8 @@ def level_counts(
     # the last join is not carried out: ``_count_distinct`` counts its results as nonzeros of a product of
     # patterns
     left, right = reduce(join, points[:-1], _POINT), points[-1]
+    # at depth d, distinct points differ in their tile or in the coordinates of the first d output indices; a
+    # coordinate determines its tile, so that the step 1 replaces the side of the tile
     tiles = {index: shape[index] for index in (*output, *outside)}
     steps = [tiles | dict.fromkeys(output[:depth], 1) for depth in range(len(output) + 1)]
     return [_count_distinct(left, right, level_steps) for level_steps in steps]
@@ -70,6 +72,7 @@ def join(left: Points, right: Points) -> Points:
     Without a common index, every point is paired with every other. The pairs are in the order of ``left``.
     """
     left_numbers, right_numbers, bound = _number_shared(left, right)
+    # a sort-merge join: the partners of a left point are a run of equal numbers in the sorted right points
     order = np.argsort(right_numbers, kind="stable")
     counts = np.bincount(right_numbers, minlength=bound)
     repeated = np.repeat(np.arange(len(left_numbers)), counts[left_numbers])
@@ -83,6 +86,8 @@ def join(left: Points, right: Points) -> Points:
 
 def _count_distinct(left: Points, right: Points, steps: Mapping[str, int]) -> int:
     """Return the number of distinct coordinates of the joined points, by index in units of its step."""
+    # a nonzero of the product of two patterns is a pair (row, column) with a common number between them: the
+    # row has the coordinates of the left points, the column those that only the right points have
     rows, height = _number_points(
         [left[index] // step for index, step in steps.items() if index in left], _count(left)
     )
@@ -112,7 +117,7 @@ def _number_points(columns: Iterable[Integers], count: int) -> tuple[Integers, i
     numbers, bound = np.zeros(count, np.int64), 1
     for column in columns:
         extent = int(column.max(initial=0)) + 1
-        if bound * extent > MAX_POINTS:
+        if bound * extent > MAX_POINTS:  # the product would overflow: close the gaps of the numbers so far
             numbers, bound = _renumber(numbers)
         numbers, bound = numbers * extent + column, bound * extent
     # callers allocate arrays of ``bound`` entries, which must not be much longer than the points
@@ -126,14 +131,14 @@ def _renumber(numbers: Integers) -> tuple[Integers, int]:
 
 
 def _build_csr_pattern(rows: Integers, columns: Integers, shape: tuple[int, int]) -> CsrArray:
-    ones = np.ones(len(rows), np.bool_)
+    ones = np.ones(len(rows), np.bool_)  # sums of booleans stay true, while integers could wrap to 0
     return sparse.csr_array((ones, (rows, columns)), shape=shape)
 
 
 def _count_product_nonzeros(left: CsrArray, right: CsrArray) -> int:
     """Return the nonzeros of a product of patterns, computed in portions of rows.
 
-    A row with more than ``MAX_PRODUCTS`` products is a portion of its own.
+    A portion has about ``MAX_PRODUCTS`` products, as a row is never divided.
     """
     products = np.cumsum(left.astype(np.int64) @ np.diff(right.indptr).astype(np.int64)) // MAX_PRODUCTS
     starts = np.flatnonzero(np.diff(products, prepend=-1))  # -1: the first row begins a portion

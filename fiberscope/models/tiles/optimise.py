@@ -50,7 +50,8 @@ def optimise(
         tensors: its operands by name, with their ranks as written.
         capacity: the capacity of the buffer of each operand, in the metric's unit.
         options: variants of the model, and the kind of search.
-        statistics: statistics of the operands' base tiling, by operand; collected if None.
+        statistics: statistics of the operands' base tiling, by operand; collected if None or empty. They are
+            not compared with the tensors.
         judge: returns the measured traffic of a shape, and of the shape of its base tiles if they are packed.
             If given, the base tiling replaces a scheme with more traffic, with a reason in ``fallback``, too.
             It is not called for a scheme that is the base tiling.
@@ -79,7 +80,11 @@ class _Search:
 
     @cached_property
     def edge(self) -> int:
-        """Return the side of a base tile (T in the paper) before it is limited to the extents."""
+        """Return the side of a base tile (T in the paper) before it is limited to the extents.
+
+        Raises:
+            InputError: a single nonzero, or a dense tile of a given side, does not fit the capacity.
+        """
         unlimited = dict.fromkeys(self.kernel.order, self.capacity)  # no edge exceeds the capacity
         shape = choose_base_shape(self.kernel, unlimited, self.capacity, self.metric, self.options.base)
         return shape[self.kernel.order[0]]
@@ -117,6 +122,7 @@ class _Search:
         scheme = self._search_grid() if self.options.search == "grid" else self._search_reorderings()
         if judge is None or scheme.shape == self.base:
             return scheme
+        # the base tiling is packed if the scheme is, so that only the shapes differ
         if judge(scheme.shape, scheme.packed) <= judge(self.base, scheme.packed):
             return scheme
         return self._fall_back(scheme, "it moves more than the base tiling")
@@ -136,7 +142,7 @@ class _Search:
         candidates = [
             self._build_candidate(shape, factor)
             for factor, shape in shapes
-            if factor == 1 or self._is_coarse_enough(shape)
+            if factor == 1 or self._is_coarse_enough(shape)  # so that a candidate remains
         ]
         best = _choose_best_candidate(candidates)
         assert best.rf is not None
@@ -162,6 +168,7 @@ class _Search:
 
     def _scale_to_fit(self, factor: float, shape: Shape, candidates: tuple[Candidate, ...]) -> Scheme:
         """Return the scheme of a reorder factor and its shape, enlarged by TileFactor as far as it fits."""
+        # how often the largest tile fits the buffer; 1 replaces the size of tensors without nonzeros
         tile_factor = self.capacity / max(1, self._find_largest_tile(shape))
         grow_all, shape = self.options.size == "all", self.fitter.round_shape(shape, self.extents)
         # the factor multiplies the shape before its rounding, so that rounding occurs once
@@ -186,7 +193,10 @@ class _Search:
         return all(shape[index] == self.extents[index] for index in growing_indices(self.kernel))
 
     def _fall_back(self, scheme: Scheme, reason: str) -> Scheme:
-        """Return a scheme with the base tiling in place of its own, and the reason."""
+        """Return a scheme with the base tiling in place of its own, and the reason.
+
+        The reorder factor is then 1, also after a search on a grid.
+        """
         fullest = self.fitter.find_fullest_size(self.base)
         return replace(scheme, shape=self.base, fullest=fullest, rf=1.0, tf=1.0, fallback=reason)
 
@@ -207,7 +217,10 @@ class _Search:
         return Scheme("d2t2", best.shape, best.fullest, True, candidates=candidates)
 
     def _iterate_sizes(self, extent: int) -> list[int]:
-        """Return the edge halved down to 1, and doubled up to an extent."""
+        """Return the edge, its halves down to 1 and its doubles, each limited to an extent, in order.
+
+        The extent itself is always one of the sizes.
+        """
         halves = (self.edge >> step for step in range(self.edge.bit_length()))
         doubles = (self.edge << step for step in range(1, extent.bit_length() + 1))
         return sorted({min(extent, size) for size in (*halves, *doubles)})

@@ -32,12 +32,13 @@ class Options(BaseModel):
         grow: whether summed indices may grow once all other indices cover the tensor.
         tiles: whether tensors are partitioned anew (``cut``), or base tiles are ``packed``; shapes are then
             multiples of the base tile.
-        base: the rule for the base tile, or its edge.
+        base: the rule for the base tile, or its edge; see ``choose_base_shape``.
         least: smallest side of a summed index: the side of a machine's microtile.
         metric: the metric of the size of tiles.
         search: over RF, or over a grid of shapes (with ``model: counted``).
-        sample: the share of tiles from which Corrs are collected, of at least 32 tiles.
-        leaves: the share of the first operand's tiles whose products ``joint`` computes, of at least 32.
+        sample: the share of tiles from which Corrs are collected, but at least 32 tiles if there are as many.
+        leaves: the share of the first operand's tiles whose products ``joint`` computes, but at least 32
+            tiles if there are as many.
         seed: the seed of samples.
     """
 
@@ -66,6 +67,7 @@ class Options(BaseModel):
 
     @model_validator(mode="after")
     def _check_packed(self) -> Self:
+        # packed tiles are measured in words, and the grid's counted model cuts tiles anew
         if self.tiles == "packed" and self.metric != "words":
             raise ValueError(f"metric is {self.metric}; it should be words with tiles=packed")
         if self.tiles == "packed" and self.search == "grid":

@@ -26,7 +26,8 @@ def sort_with_last(positions: Integers, shape: tuple[int, ...], rank: int) -> In
     Digits above the ranks of ``shape`` (a tile's number) stay above.
 
     Args:
-        positions: positions in increasing order. If ``rank`` is the last rank, they are returned as they are.
+        positions: positions in increasing order. If ``rank`` is the last rank, or all ranks after it have one
+            coordinate, the same array is returned.
         shape: the extents of the ranks.
         rank: number of the rank, from 0.
     """
@@ -68,8 +69,9 @@ def _count_by_pairs(
     set_of = np.repeat(np.arange(len(sizes)), sizes)[is_member_of_small]
     members = members[is_member_of_small]
     counts = np.zeros((len(weights), extent))
-    counts[:, 0] = weights @ (sizes * is_small)
+    counts[:, 0] = weights @ (sizes * is_small)  # each member is at distance 0 of itself
     lower = np.arange(len(members))
+    # members at offset 1, 2, ... in the list; a small set of n members has pairs up to offset n - 1
     for offset in range(1, _MAX_PAIRED):
         # a member without a partner at this offset has none at larger offsets: sets are contiguous
         lower = lower[: np.searchsorted(lower, len(members) - offset)]
@@ -90,9 +92,10 @@ def _count_by_spectra(
     length = 1 << (2 * extent - 1).bit_length()  # at least twice the extent, as the transform is cyclic
     # the sum over the sets is taken before the transform back, which is linear: one inverse a variant
     power = np.zeros((len(weights), length + 2))  # squares of real and imaginary parts, alternating
-    step = max(1, _BATCH // length)
+    step = max(1, _BATCH // length)  # rows of a batch; limits memory
     for start in range(0, len(large), step):
         sets = large[start : start + step]
+        # as pairs of floats: the square of the absolute value needs no complex temporary
         spectra = np.fft.rfft(_build_member_rows(members, starts, sets, extent), length).view(np.float64)
         power += np.einsum("rs,sp->rp", weights[:, sets], np.square(spectra, out=spectra))
     return np.fft.irfft(power[:, ::2] + power[:, 1::2], length)[:, :extent]

@@ -27,7 +27,7 @@ def draw_plan(plan: Plan) -> Figure:
     are measured first, which takes time. A plan without candidates has no plot of traffic.
 
     Raises:
-        InputError: matplotlib is missing, or candidates of a sum would have to be measured.
+        InputError: matplotlib is missing, or the kernel is a sum, whose candidates cannot be measured.
     """
     names = [name for name in plan.kernel.inputs if len(plan.kernel.indices[name]) > 1]
     figure = blank(str(plan.kernel), ROW_INCHES * (1 + len(names)) + 0.5)
@@ -76,12 +76,13 @@ def _draw_tiles(axes: Axes, plan: Plan, name: str, scheme: Scheme) -> None:
     """
     tiled = cut_one(plan.kernel, name, plan.tensors[name], scheme.shape)
     sizes = np.array([min(MAX_PIXELS, tiles) for tiles in tiled.grid[:2]])
+    # with more tiles than pixels, tile t of n is in pixel t * pixels // n
     image = np.zeros(sizes)
     rows, columns = (
         ids * size // tiles for ids, size, tiles in zip(tiled.ids, sizes, tiled.grid, strict=False)
     )
     np.maximum.at(image, (rows, columns), tiled.buffered_sizes(plan.metric))
-    height, width = tiled.extents[:2]
+    height, width = tiled.extents[:2]  # axes in coordinates of the tensor, row 0 at the top
     axes.imshow(
         image, cmap="Blues", vmin=0, vmax=max(1.0, image.max()), aspect="auto", interpolation="nearest",
         extent=(0, width, height, 0),

@@ -87,7 +87,11 @@ class Plan:
 
     @cached_property
     def measured(self) -> Mapping[str, MeasuredTraffic]:
-        """Return the measured traffic of each method's tiles, without DRT."""
+        """Return the measured traffic of each method's tiles, without DRT; measured at the first access.
+
+        Raises:
+            InputError: the kernel is not a single product.
+        """
         return {
             name: self._measure(scheme.shape, scheme.fullest, scheme.packed)
             for name, scheme in self.schemes.items()
@@ -95,7 +99,11 @@ class Plan:
 
     @cached_property
     def measured_candidates(self) -> Sequence[MeasuredTraffic]:
-        """Return the measured traffic of each candidate's shape, partitioned anew and without overflow."""
+        """Return the measured traffic of each candidate's shape, partitioned anew and without overflow.
+
+        Raises:
+            InputError: the kernel is not a single product.
+        """
         return [self._measure(candidate.shape) for candidate in self.chosen.candidates]
 
     def measure_all(self, progress: Progress) -> None:
@@ -153,12 +161,12 @@ def plan(
     the scheme gives the reason. If an operand is empty, each scheme has one tile per tensor.
 
     Args:
-        kernel: the expression and the order of its loops; a sum cannot be measured.
+        kernel: the expression and the order of its loops. A sum cannot be measured: predictions alone choose.
         tensors: by name, with their ranks as the kernel writes them.
         capacity: of each operand's buffer, in the unit of the options' metric.
         options: the options of the prediction and the search.
         methods: the methods to compare.
-        tensor_statistics: statistics of an earlier run, by operand; None collects them.
+        tensor_statistics: statistics of an earlier run, for every operand; None or empty: they are collected.
         progress: called before and after the statistics, and before D2T2's search.
 
     Raises:
@@ -168,7 +176,7 @@ def plan(
     methods.check()
     extents = kernel.determine_extents({name: tensor.shape for name, tensor in tensors.items()})
     base = choose_base_shape(kernel, extents, capacity, find_metric(options.metric), options.base)
-    steps = 3 + len(methods.compare)
+    steps = 3 + len(methods.compare)  # statistics, Conservative and D2T2, and the methods to compare
     progress(CHOOSING, 0, steps)
     if tensor_statistics:
         statistics = _check_statistics(tensor_statistics, kernel, tensors, base)
@@ -201,6 +209,9 @@ def _check_statistics(
     """Return statistics of an earlier run, if their base tiles and numbers of nonzeros are the present ones.
 
     Their metric and sample are not compared with the options.
+
+    Raises:
+        InputError: the statistics of an operand differ in base tile or number of nonzeros.
     """
     for name, tensor_statistics in statistics.items():
         tile = tuple(base[index] for index in kernel.list_stored_indices(name))

@@ -39,7 +39,8 @@ def predict(
     Returns:
         The traffic, in the unit of the statistics' metric.
     """
-    # tiles along each index: a tile at the edge counts in part, unlike in ``count_iterations``
+    # tiles along each index: a real number, in which a tile at the edge counts in part; ``count_iterations``
+    # counts it as a whole
     blocks = {index: extent / shape[index] for index, extent in determine_extents(kernel, statistics).items()}
     repeats = {name: _predict_repeats(kernel, statistics, shape, name, options) for name in kernel.inputs}
     inputs = {
@@ -57,7 +58,7 @@ def predict(
 
 
 def determine_extents(kernel: Kernel, statistics: StatisticsByName) -> dict[str, int]:
-    """Return the extent of every index in loop order."""
+    """Return the extent of every index in loop order; operands with an index agree on its extent."""
     extents = {
         index: extent
         for name in kernel.inputs
@@ -84,7 +85,8 @@ def _predict_single_load_traffic(
 ) -> float:
     """Return the traffic of a tensor if every needed tile is loaded once."""
     operand, depth = statistics[name], kernel.depth(name)
-    bound = kernel.order[: depth + 1]
+    bound = kernel.order[: depth + 1]  # indices that are known when the tile is loaded
+    # p_tile is of the base tiling, the grid of the new shape
     tiles = operand.p_tile * math.prod(blocks[index] for index in operand.indices)
     needed = partner_probability(kernel.expression, name, bound, statistics, options.union)
     if options.loads == "common":
@@ -105,6 +107,7 @@ def _share_in_common(
         carriers = [statistics[carrier] for carrier in kernel.list_carriers(index)]
         if len(carriers) > 1:
             joint_share = math.prod(tensor.pr_tile_index[tensor.indices.index(index)] for tensor in carriers)
+            # one common coordinate among the tiles of the inner loop is enough
             share *= 1.0 - (1.0 - joint_share) ** blocks[index]
     return share
 
@@ -129,6 +132,7 @@ def _predict_iterations(
 
     A tile longer than the base tile saves iterations only as far as neighbours of base tiles are nonempty.
     """
+    # the first operand with the index stands for all
     carrier = statistics[kernel.list_carriers(index)[0]]
     rank = carrier.indices.index(index)
     extent, base = carrier.extents[rank], carrier.tile[rank]
@@ -146,4 +150,5 @@ def _predict_visits(
     positions = math.prod(size for index, size in blocks.items() if index not in stationary)
     if not stationary:
         return positions * share
+    # a result tile is written once if any iteration of the stationary loops has a product
     return positions * (1.0 - (1.0 - share) ** math.prod(blocks[index] for index in stationary))

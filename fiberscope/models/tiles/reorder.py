@@ -58,7 +58,8 @@ def compute_real_shape(kernel: Kernel, edge: int, factor: float) -> dict[str, fl
         return dict.fromkeys(kernel.order, float(edge))
     sizes = dict.fromkeys(kernel.contracted, _compute_summed_edge(edge, factor, len(kernel.contracted)))
     for number, index in enumerate(growing_indices(kernel)):
-        # the first growing index takes T RF; the others take what the operands' base tiles leave
+        # the first growing index takes at most T RF; the others take what the operands' base tiles leave, or
+        # T RF if no operand limits them
         limits = list(_iterate_limits(kernel, edge, sizes, index))
         sizes[index] = min(limits) if limits and number else min([edge * factor, *limits])
     return {index: sizes[index] for index in kernel.order}
@@ -75,6 +76,7 @@ def _iterate_limits(kernel: Kernel, edge: int, sizes: Mapping[str, float], index
     """Yield the limit that each operand's base tile sets for an index."""
     for name in kernel.list_carriers(index):
         others = [other for other in kernel.indices[name] if other != index]
+        # an operand with an index without a size yet limits that later index instead
         if all(other in sizes for other in others):
             yield edge ** len(kernel.indices[name]) / math.prod(sizes[other] for other in others)
 

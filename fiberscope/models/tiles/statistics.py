@@ -168,8 +168,7 @@ def collect(
         sample: the share of tiles from which Corrs are collected; at least 32 tiles, or all of fewer tiles.
         seed: seed of the sample.
         metric: the metric of sizes.
-        as_written: the same tiles with ranks as the kernel writes them, which determine sizes; default:
-            ``tiled``.
+        as_written: the same tiles with ranks as the kernel writes them, for sizes; None: ``tiled``.
     """
     sizes = tiled if as_written is None else as_written
     in_buffer = sizes.buffered_sizes(metric)
@@ -228,7 +227,7 @@ def _collect_operand(
 def _find_fullest(
     sizes: TiledTensor, order: Sequence[int], indices: Sequence[str], in_buffer: Integers
 ) -> dict[str, int]:
-    """Return the outer coordinates of the fullest tile, by index."""
+    """Return the outer coordinates of the first fullest tile, by index; ``order``: the rank of each index."""
     if not len(in_buffer):
         return {}
     by_rank = dict(zip(sizes.order, sizes.ids, strict=True))
@@ -253,7 +252,7 @@ def _count_beginnings(tiled: TiledTensor, ranks: int) -> Integers:
     if suffixes > 1:
         keys = keys[mark_changes(keys)]
     # a position is tile * volume + place in the tile: equal prefixes of one tile are adjacent and count once
-    prefixes = tiled.volume // suffixes
+    prefixes = tiled.volume // suffixes  # tuples of the first coordinates in a tile
     counts: Integers = np.bincount(keys % prefixes, minlength=prefixes)
     return counts
 
@@ -286,7 +285,7 @@ def _tile_corrs(tiled: TiledTensor, rank: int) -> Correlations:
     extent = tiled.grid[rank]
     members = sort_with_last(tiled.tiles, tiled.grid, rank)
     fibers = int(mark_changes(members // extent).sum())
-    slices = np.unique(tiled.ids[rank])
+    slices = np.unique(tiled.ids[rank])  # the slices are one set, the fibers of tiles a set each
     return {
         "slice": _normalise(np.rint(count_overlaps(slices, extent, np.ones((1, min(1, len(slices)))))[0])),
         "pooled": _normalise(np.rint(count_overlaps(members, extent, np.ones((1, fibers)))[0])),
@@ -294,7 +293,7 @@ def _tile_corrs(tiled: TiledTensor, rank: int) -> Correlations:
 
 
 def _normalise(counts: Numbers) -> Numbers:
-    """Divide by the correlation at distance 0; without data, only distance 0 correlates."""
+    """Divide by the count at distance 0; without data, the correlation is 1 at distance 0, and 0 beyond."""
     shares: Numbers = counts / counts[0] if counts[0] else np.eye(1, len(counts))[0]
     return shares
 
@@ -342,8 +341,8 @@ def from_json(text: str, location: str) -> Statistics:
         location: the source of the text, for messages.
 
     Raises:
-        InputError: the text is not JSON, is incomplete, has another version, a value of a wrong type or a
-            negative number, or its lists by rank differ in length.
+        InputError: the text is not JSON, is incomplete, has another version, a value of a wrong type, a
+            negative number or an unknown metric, or its lists by rank differ in length.
     """
     try:
         document = json.loads(text)

@@ -69,7 +69,8 @@ def walk(
 
     Args:
         order: the order of the outer loops; each loop has an operand with its index.
-        operands: by name, the indices of the ranks, at least one, and the tiles.
+        operands: by name, the indices of the ranks, at least one, and the tiles. Operands with a common index
+            have the same side of a tile in it.
         overflow: the handling of tiles that exceed their buffer; None: tiles do not overflow.
     """
     trees = [_Tree(sorted(indices, key=order.index), indices, tiled) for indices, tiled in operands.values()]
@@ -92,7 +93,7 @@ class _Tree:
     ) -> None:
         self.indices = tuple(indices)
         columns = [tiled.ids[ranks.index(index)] for index in indices]
-        order = np.lexsort(columns[::-1])
+        order = np.lexsort(columns[::-1])  # ``lexsort`` sorts by its last key first
         self.words, self.nonzeros = tiled.words[order], tiled.nonzeros[order]
         self.levels: list[_Level] = []
         parents, parent_count = np.zeros(len(order), np.int64), 1
@@ -183,7 +184,7 @@ class _Walk:
     def _fetch(self, index: str, nodes: Sequence[Integers], uses: Integers) -> None:
         """Count the fetches of operands whose last index is ``index``: of tiles with a use."""
         for tree, tiles, fetched in zip(self.trees, nodes, self.fetched, strict=True):
-            if tree.indices[-1] == index:
+            if tree.indices[-1] == index:  # the node is now a tile, not a set of tiles
                 needed = tiles[uses > 0]
                 words = tree.words[needed]
                 if self.overflow is not None:
@@ -195,6 +196,7 @@ class _Walk:
 
 def _sum_by_parent(parents: Integers, numbers: Integers, parent_count: int) -> Integers:
     """Return for each parent the sum of the numbers of its children; ``parents`` does not decrease."""
+    # the children of a parent are a run: the difference of prefix sums at its ends, 0 for an empty run
     sums = np.append(0, np.cumsum(numbers))
     starts = np.searchsorted(parents, np.arange(parent_count + 1))
     return np.diff(sums[starts])

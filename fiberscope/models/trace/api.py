@@ -125,7 +125,7 @@ class Prepared:
 
     @property
     def trees(self) -> dict[str, FiberTree]:
-        """The operands as trees."""
+        """Return the operands as fibertrees by name, built anew at each access."""
         specification = self.specification
         declared = {name: tensor.ranks for name, tensor in specification.tensors.items()}
         output = declared[specification.einsums[-1].output]
@@ -134,7 +134,7 @@ class Prepared:
     def evaluate(self) -> ModelledRun:
         """Run the cascade, and return its counts, energies and verification.
 
-        After Ctrl-C, the counts are those of the Einsums that ended, without an answer.
+        After Ctrl-C, the counts are those of the Einsums that ended, without an answer and cached traffic.
         """
         counting = Model(self.specification, self.options.effects)
         outcome = run(self.specification, self.trees, counting.observe)
@@ -162,6 +162,7 @@ class Prepared:
         iteration = self.specification.iteration
         tensor = tensors[iteration.carry.get(name, name) if iteration else name]
         coordinates, values = tensor.to_coo()
+        # the answer does not store vertices that were not reached: their value is infinity
         answer_values = np.full(tensor.ranks[0].shape, np.inf)
         answer_values[next(iter(coordinates.values()))] = values
         return self.problem.reference, self.problem.check(answer_values)
@@ -260,11 +261,12 @@ def _prepare_operands(
     progress: Progress,
 ) -> Prepared:
     """Load the operands, and choose the symbols that depend on them."""
-    # Reports errors before operands are loaded
+    # reports errors of the specification before operands are loaded
     outline = spec_draft.complete(_choose_placeholders(spec_draft))
     declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
     by_name, ranks = without_ranks(tensors, {name: declared[name] for name in outline.inputs})
     names = list_operand_names(factors, by_name)
+    # A times A: the only factor stands for both
     if names == ("A",) and _is_matrix_product(outline):
         factors, by_name, names = (by_name["A"],), {}, ("A", "B")
     if maker is not None and factors and set(maker.kind.inputs) == set(outline.inputs):
@@ -298,7 +300,6 @@ def _is_matrix_product(outline: Specification) -> bool:
 
 def _prepare_problem(spec_draft: Draft, problem: Problem, options: Options) -> Prepared:
     """Return the run of a machine's specification on the inputs of a problem."""
-
     assert spec_draft.machine is not None
     kind, configuration = spec_draft.machine
     symbols, choices = (

@@ -131,7 +131,7 @@ class BindingReader:
     def _step(
         self, step: StepSchema, components: Mapping[str, Component], collected: _Collected, path: Path
     ) -> None:
-        """Collect the bindings of one component."""
+        """Check the bindings of one component, and add them to ``collected``."""
         if step.component is None:
             raise self.document.error(path, "an entry should name a component:")
         if step.component not in components:
@@ -147,7 +147,7 @@ class BindingReader:
         """Refuse keys that bindings of this class do not have, and report required keys that are missing."""
         expected = _KEYS[component.kind]
         aliases = {name: str(field.alias) for name, field in type(binding).model_fields.items()}
-        for name in binding.model_fields_set:
+        for name in binding.model_fields_set:  # the keys in the file, without defaults
             if name not in expected:
                 message = f"a binding of a {component.kind} has no {aliases[name]}"
                 nearest_key = nearest(aliases[name], [aliases[key] for key in expected])
@@ -173,7 +173,10 @@ class BindingReader:
             collected.sequencers.append(SequencerBinding(component.name, str(schema.rank)))
 
     def _read_storage(self, component: Component, schema: BindingSchema, path: Path) -> list[StorageBinding]:
-        """Return the binding of a store; an eager one becomes a binding for each kind of entries below."""
+        """Return the binding of a store; an eager one becomes a binding for each kind of entries.
+
+        These are the stored entries of the bound rank and of the ranks below.
+        """
         tensor = self._read_tensor(schema, path)
         tensor_format = self._format(tensor, schema, path)
         rank = str(schema.rank)
@@ -188,6 +191,7 @@ class BindingReader:
         evict_on = schema.evict_on
         if evict_on is not None and evict_on != _ROOT:
             self._check_loop(evict_on, (*path, "evict-on"), extra_ranks=(_ROOT,))
+        # an eager binding fetches whole subtrees: everything that is stored from its rank down
         kinds = (
             tensor_format.list_stored_kinds(rank) if schema.style == "eager" else [(rank, str(schema.type))]
         )
@@ -229,6 +233,7 @@ class BindingReader:
     ) -> None:
         """Check that a line holds an element, and that the layout of the rank has the bound kind of data."""
         rank_format = tensor_format.ranks[rank]
+        # an interleaved rank stores coordinate and payload side by side, as one entry
         if (kind == "elem") != (rank_format.layout == "interleaved"):
             expected = "elem" if rank_format.layout == "interleaved" else "coord or payload"
             message = (

@@ -77,7 +77,10 @@ def apply_seldom(operation: int, left: float, right: float) -> float:  # C: cpde
 
 
 def divide(dividend: float, divisor: float) -> float:  # C: cpdef, noexcept
-    """Return a quotient; a division by zero gives an infinity or NaN."""
+    """Return a quotient; a division by zero gives an infinity with the dividend's sign, or NaN.
+
+    The sign of a negative zero as divisor is ignored, unlike in IEEE 754.
+    """
     if divisor != 0:
         return dividend / divisor
     if dividend > 0:
@@ -135,7 +138,11 @@ class Body:  # C: final
         self.adds = self.zero_sums = 0
 
     def run(self) -> int:
-        """Compute the expression at the current point of the nest, and update the output."""
+        """Compute the expression at the current point of the nest, and update the output.
+
+        The loops have entered or marked absent the inputs, and opened the element of the output. Where the
+        result is absent, the output keeps its value, and nothing counts.
+        """
         for number in range(len(self.inputs)):
             cursor: Cursor = self.inputs[number]
             self.values[number] = cursor.value

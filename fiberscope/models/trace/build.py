@@ -58,15 +58,17 @@ class Nest:
         self.leaders = {unit.rank: unit.leader for unit in plan.einsum.bindings.intersectors if unit.leader}
         self.loops = [_build_loop(self, depth) for depth in range(len(plan.loops))]
         self.body = _build_body(self)
+        # link the loops: the body of a loop is the next loop, or of the innermost loop the computation
         for outer, inner in itertools.pairwise(self.loops):
             outer.inner = inner
         if self.loops:
             self.loops[-1].body = self.body
 
     def run(self) -> None:
-        """Run the loops once; attach all recorders before, see ``evaluate.attach``.
+        """Run the loops; attach all recorders before, see ``evaluate.attach``. Call this method once.
 
-        The levels of ``output`` then hold the output, and ``body`` and ``loops`` the counts.
+        The levels of ``output`` then hold the output, and ``body`` and ``loops`` the counts, which a second
+        run would add to.
         """
         for cursor in self.cursors:
             cursor.attach(self.state)
@@ -130,10 +132,11 @@ def _build_loop(nest: Nest, depth: int) -> Loop:
             )
         outer_rank = level.fibers
     for flatten in plan.flattened.values():
+        # only this loop has the flattened coordinate itself, from which its body computes those of the parts
         if plan.find_lowest_piece(flatten.name) == name:
             loop.component_shapes = [plan.shape(rank) for rank in flatten.ranks[1:]]
             loop.component_indices = [plan.locate(rank).index for rank in flatten.ranks]
-    loop.outer_loop = find_window(plan, name)
+    loop.outer_loop = find_window(plan, name)  # its pieces may not exceed those of an outer loop
     if plan.leader(name) is None:  # a ``PieceLoop`` finds the bounds of pieces by occupancy while it runs
         loop.piece_size = plan.find_piece_size(name)
     return loop
@@ -162,7 +165,7 @@ def _make_loop(nest: Nest, depth: int) -> Loop:
     def add_everywhere() -> int:
         """Add a cursor for an expression with a value at every coordinate, and return its index."""
         cursors.append(nest.full_cursor(name))
-
+        # in a loop over pieces by occupancy, it follows: it is present in every piece that the leader makes
         are_followers.append(leader is not None)
         names.append("")
         return len(cursors) - 1
@@ -178,7 +181,7 @@ def _make_loop(nest: Nest, depth: int) -> Loop:
         )
     if terms is None:  # no tensor has a rank here: the body runs at every coordinate
         return Scan(depth, [nest.full_cursor(name)], nest.state)
-    if len(terms) == 1:
+    if len(terms) == 1:  # one cursor, and no intersection
         return Scan(depth, cursors, nest.state)
     first_tensor = nest.leaders.get(name)
     # a leader can skip the other tensors only if the body needs all of them
@@ -191,7 +194,7 @@ def _make_loop(nest: Nest, depth: int) -> Loop:
 
 
 def _move_to_front(terms: Sequence[int], leader: int) -> tuple[list[int], list[int]]:
-    """Move one cursor of a condition to the front; return the condition and the order of the cursors."""
+    """Return a condition with one cursor as number 0, and the old numbers of the cursors in the new order."""
     count = max(terms) + 1
     order = [leader, *(number for number in range(count) if number != leader)]
     return [order.index(code) if code >= 0 else code for code in terms], order
@@ -232,6 +235,7 @@ def _make_value_cursor(nest: Nest, number: int) -> Cursor:
     if nest.inputs[number]:
         return nest.inputs[number][-1].cursor
     values = nest.operands[number].tree.values
+    # no loop moves this cursor, so its value is set once
     cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
     cursor.present = len(values) > 0
     cursor.value = float(values[0]) if len(values) else nest.operands[number].empty

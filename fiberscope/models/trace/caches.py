@@ -21,7 +21,7 @@ class Instants:  # C: final
     """A set of integers from 0 to ``size - 1``: a tree of bit words with 32 children a node.
 
     A bit of a level is 1 if the word below it is not 0. The largest member is therefore found in a step a
-    level.
+    level. Level 0 has a bit for each integer.
 
     Attributes: ``count``: number of members.
     """
@@ -82,7 +82,7 @@ KIND_MASK = (1 << KIND_BITS) - 1
 MAX_LINES = 1 << (31 - KIND_BITS)  # an access has the number of its line and its kind in 32 bits
 NEVER = -1
 
-MAX_OWNERS = 256
+MAX_OWNERS = 256  # a line's owner is a byte
 
 
 class AccessList:  # C: final
@@ -142,7 +142,7 @@ class CacheFeed(Recorder):
 
     Args:
         cache: the list of all bindings of the cache.
-        owner: number of the binding, from 0 to 255.
+        owner: number of the binding, from 0 to 255; the cache counts traffic by owner.
         elements_per_line, shape: see ``Recorder``.
     """
 
@@ -220,7 +220,7 @@ class BeladyCache:  # C: final
         if not is_hit and kind == READ:
             self.lines_read[self.owners[line]] += 1
         if kind == WRITE:
-            self.dirty[line] = 1
+            self.dirty[line] = 1  # also of a line that bypasses the cache: ``_evict`` writes it back at once
         next_use = self.next_uses[now]  # C: long
         if next_use == NEVER or (self.uses.count >= self.capacity and not self._evict_later_than(next_use)):
             self._evict(line)
@@ -234,6 +234,7 @@ class BeladyCache:  # C: final
             Whether a line was evicted; False if the cache is empty, as with a capacity of 0.
         """
         latest = self.uses.latest()
+        # instants of different lines differ, so that the two are never equal; -1 for an empty cache is less
         if latest < instant:
             return False
         self.uses.remove(latest)
@@ -291,6 +292,7 @@ class SetAssociativeCache:  # C: final
         self.owners = access_list.owners
         for now in range(access_list.length):
             self._access(self.accesses[now] >> KIND_BITS, self.accesses[now] & KIND_MASK)
+        # a run leaves no dirty line behind, so that the traffic of writes is complete
         for entry in range(self.sets.sets * self.ways):
             self._write_back(entry)
 
@@ -298,7 +300,7 @@ class SetAssociativeCache:  # C: final
         set_index = self.sets.set_of(line)
         entry = self.tags.find(set_index, line)
         if entry >= 0:
-            self.tags.record_read(entry)
+            self.tags.record_read(entry)  # a write is a reuse, too
         else:
             entry = self._allocate(set_index, line, kind)
         if kind == WRITE:

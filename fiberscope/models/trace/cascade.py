@@ -222,6 +222,7 @@ class _Reader:
 
     def _check_terms(self, statement: Equation, path: Path) -> None:
         """Check that each term of a sum, a difference or a function has all ranks of the expression."""
+        # a term that lacks a rank has a value at every coordinate of the rank, stored or not
         statement_ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
         for term in _split_terms(statement.expression):
             ranks = {rank for access in accesses(term) for rank in access.ranks}

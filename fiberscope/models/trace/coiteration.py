@@ -32,7 +32,7 @@ class Coiteration(Loop):
 
     def iterate(self) -> int:
         """Run the body at each coordinate at which the condition holds."""
-        while self._can_hold():
+        while self._can_hold():  # an intersection ends with its first fiber, a union with its last
             self.steps += 1
             coordinate = self._next_coordinate()
             self._find_present(coordinate)
@@ -48,6 +48,7 @@ class Coiteration(Loop):
 
     def _can_hold(self) -> bool:  # C: noexcept
         """Return whether the condition can hold in the remaining elements."""
+        # the best case: every fiber that has not ended has an element at one coordinate
         for number in range(len(self.cursors)):
             cursor: Cursor = self.cursors[number]
             self.presence[number] = cursor.head_coordinate != AT_END
@@ -70,6 +71,7 @@ class Coiteration(Loop):
 
     def _condition_holds(self) -> bool:  # C: noexcept
         """Return whether the condition holds for the presence flags in ``presence``."""
+        # evaluate the postfix condition: a cursor's number pushes its flag, a code joins the top two flags
         height = 0  # C: long
         for item in range(len(self.condition)):
             code = self.condition[item]
@@ -127,7 +129,10 @@ class PieceLoop(Coiteration):
         self.followers = np.array(followers, np.uint8)
 
     def run(self) -> int:
-        """Run the loop over pieces; followers keep their position."""
+        """Run the loop over pieces; followers keep their position, as their own inner loops begin them.
+
+        Pieces by occupancy are no rank of the output, so that this loop opens no fiber of the output.
+        """
         for number in range(len(self.cursors)):
             cursor: Cursor = self.cursors[number]
             if not self.followers[number]:

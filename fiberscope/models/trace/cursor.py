@@ -102,7 +102,10 @@ class Cursor:  # C: final
         return 0
 
     def enter(self, element: int) -> int:  # C: cdef
-        """Enter an element: set the fiber of the rank below, or the tensor's value."""
+        """Enter an element: set the fiber of the rank below, or the tensor's value at the last rank.
+
+        The first element of a new block loads the block.
+        """
         self.present = True
         next_rank = self.next_rank
         if next_rank is None:
@@ -111,6 +114,7 @@ class Cursor:  # C: final
         if element >= self.loaded:
             self._load(element)
         next_rank.fiber = self.earlier_elements + element
+        # the rank below is numbered from 0 in each block; recorders need a number that is unique in the tree
         next_rank.first = next_rank.segments[element - self.origin]
         next_rank.last = next_rank.segments[element - self.origin + 1]
         return 0
@@ -152,7 +156,10 @@ class Cursor:  # C: final
         return element < self.last and self.coordinates[element] < end
 
     def begin(self) -> int:  # C: cdef
-        """Go to the first element of the fiber that the loop visits."""
+        """Go to the first element that the loop visits; the outer loops have entered the fiber.
+
+        A dense rank begins at the first coordinate instead, whether or not an element is there.
+        """
         if self.fiber_recorders:
             self._record_fiber()
         if self.is_dense:
@@ -171,6 +178,7 @@ class Cursor:  # C: final
         return 0
 
     def _begin_all(self) -> int:
+        # coordinates are multiples of the step, also if the window begins between two of them
         start, end = 0, self.shape  # C: end=long
         if self.window != NO_WINDOW:
             start = self.state.piece_starts[self.window] // self.step * self.step
@@ -201,6 +209,7 @@ class Cursor:  # C: final
         """Skip elements without a coordinate in the loop."""
         step = 1 if self.scale > 0 else -1
         while self.low <= self.head < self.high:
+            # c = (w - offset) / scale, if the division leaves no remainder
             distance = self.coordinates[self.head] - self.offset  # C: long
             if distance % self.scale == 0:
                 self.head_coordinate = distance // self.scale
@@ -216,14 +225,15 @@ class Cursor:  # C: final
         return offset
 
     def advance(self) -> None:  # C: cdef, noexcept
-        """Go to the next element."""
+        """Go to the next element in the order of the loop, or to the next coordinate of a dense rank."""
         if self.is_dense:
+            # the head moves only past an element: a coordinate without an element leaves it at the next one
             if self.head < self.high and self.coordinates[self.head] == self.head_coordinate:
                 self.head += 1
             self.head_coordinate += self.step
             if self.head_coordinate >= self.end:
                 self.head_coordinate = AT_END
-        elif self.scale == 1 and len(self.bound_loops) == 0:
+        elif self.scale == 1 and len(self.bound_loops) == 0:  # the offset is the constant alone
             self.head += 1
             self.head_coordinate = (
                 self.coordinates[self.head] - self.constant if self.head < self.high else AT_END
@@ -233,7 +243,10 @@ class Cursor:  # C: final
             self._skip_unmapped()
 
     def is_plain(self) -> bool:  # C: cdef, noexcept
-        """Return whether the coordinates of the rank are those of the loop, and no recorder is attached."""
+        """Return whether the rank has the loop's coordinates, and no recorder of coordinates or payloads.
+
+        Recorders of whole fibers do not matter here: ``begin`` serves them.
+        """
         return not (
             self.has_recorders or self.is_dense or self.scale != 1 or self.constant or len(self.bound_loops)
         )

@@ -145,7 +145,10 @@ def compute_energy(
 
 
 def _count_matches(runs: Sequence[EinsumRun], component: str) -> int:
-    """Return the number of bodies of the loops at which a component intersects."""
+    """Return the number of bodies of the loops at which a component intersects.
+
+    A body runs exactly where the intersection has a match.
+    """
     return sum(
         run.bodies[binding.rank]
         for run in runs
@@ -163,7 +166,7 @@ class _EnergyLookup:
     table: EnergyTable
 
     def iterate_totals(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[ActionTotal]:
-        """Yield the energies of a component's counts in an Einsum."""
+        """Yield the energies of a component's counts in an Einsum; only intersectors use ``matches``."""
         for tensor, action, count in self._list_actions(counts, matches):
             entry = self.table.find(self.machine, self.component.name, self.component.kind, action)
             actions = count
@@ -178,7 +181,7 @@ class _EnergyLookup:
         for name, count in counts.items():
             if self.component.kind in _MEMORIES:
                 yield from ((name, action, bits) for action, bits in count.items())
-            elif self.component.kind == "Intersector":
+            elif self.component.kind == "Intersector":  # has a single count besides the time
                 yield from (("", "try", count), ("", "success", matches))
             else:
                 yield "", {"Merger": "merge", "Sequencer": "iterate"}.get(self.component.kind, name), count

@@ -48,7 +48,8 @@ def read_configuration(
         operations: operations that a compute unit may have.
 
     Raises:
-        ConfigurationError: a component or a level is invalid.
+        ConfigurationError: a component or a level is invalid, two components have the same name, or the root
+            has no clock.
     """
     path: Path = ("architecture", name)
     if len(levels) != 1:
@@ -81,8 +82,9 @@ class _Reader:
             level: the level.
             path: the place of the level.
             above: names of the levels above; empty for the root.
-            product: number of instances of the level above, in the whole machine.
+            product: number of instances of the level above, in the whole machine; 1 for the root.
         """
+        # ``count`` is per instance of the level above, ``product * count`` in the whole machine
         name, count = self._read_instances(level.name, (*path, "name"))
         for attribute, value in level.attributes:
             # all components of a configuration have the clock of its root
@@ -155,7 +157,10 @@ class _Reader:
                 raise self.document.error(path, f"{schema.name}, a {kind}, needs the attribute {attribute}")
 
     def _type(self, kind: str, attributes: AttributesSchema, path: Path) -> Mapping[str, object]:
-        """Return the operation of a compute unit, or the type of an intersector."""
+        """Return the field with the operations of a compute unit, or with the type of an intersector.
+
+        Other classes have no such field, and the result is empty.
+        """
         types = (attributes.type,) if isinstance(attributes.type, str) else tuple(attributes.type or ())
         supported = {"Compute": tuple(self.operations), "Intersector": _INTERSECTIONS}.get(kind, ())
         for type_ in types:

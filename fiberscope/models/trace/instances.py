@@ -11,7 +11,7 @@ class Instances(Recorder):
     """Recorder that distributes accesses: iterations in space go round-robin to the instances.
 
     Args:
-        recorders: one recorder an instance, all alike.
+        recorders: one recorder an instance, all alike; at least one.
         serials: number of bodies begun, by loop: the array of the running nest itself.
         level: the index of the loop in space in ``serials``.
     """
@@ -33,9 +33,10 @@ class Instances(Recorder):
 class Multicast(Instances):
     """Buffets by instance; requests for one line in the same round share one read.
 
-    A round is one iteration of the loop in space for each instance. An instance whose buffet evicts or
-    bypasses a line reads the line again; that read is shared with as late a read of another instance. The
-    buffets count every read of their own: the caller subtracts ``lines_shared`` from the sum.
+    A round is one iteration of the loop in space for each instance. The first round is one iteration shorter,
+    because bodies are numbered from 1. An instance whose buffet evicts or bypasses a line reads the line
+    again; that read is shared with as late a read of another instance. The buffets count every read of their
+    own: the caller subtracts ``lines_shared`` from the sum.
 
     Attributes: ``lines_shared``: lines read that a read of another instance in the same round brings.
 
@@ -61,12 +62,14 @@ class Multicast(Instances):
             if self.round != serial // self.number:
                 self.round = serial // self.number
                 self.reads.clear()
+            # number + 1 keys a line: the last for the most reads, those before for the instances
             most_key = self.line_of(fiber, position) * (self.number + 1) + self.number
             self._share(most_key, most_key - 1 - serial % self.number, buffet.lines_read - old_lines)
 
     def _share(self, most_key: int, own_key: int, lines: int) -> None:
         """Count lines as shared if another instance has read their line as often in this round."""
         reads = self.reads[own_key] = self.reads.get(own_key, 0) + 1
+        # the n-th read of an instance is shared with the n-th read of the first instance that has one
         if reads > self.reads.get(most_key, 0):
             self.reads[most_key] = reads
         else:

@@ -40,7 +40,9 @@ class Loop:
     """A loop over one rank; subclasses determine the coordinates.
 
     Attributes: ``steps`` counts the steps of a two-finger intersection, ``skips`` those of a skip-ahead
-    intersection, and ``leader_steps`` those of a leader-follower intersection.
+    intersection, and ``leader_steps`` those of a leader-follower intersection. ``marks_body`` says whether
+    each body notes the serial numbers in ``NestState.last_body``, ``intersects`` whether the loop joins
+    several fibers. ``build`` sets the attributes after the constructor, and before the run.
 
     Args:
         depth: 0 for the outermost loop.
@@ -88,6 +90,7 @@ class Loop:
 
     def visit(self, coordinate: int) -> int:  # C: cdef
         """Run the body at a coordinate, which the cursors have reached."""
+        # first the serial number: recorders that are called below read it as their group
         self.state.serials[self.depth + 1] += 1
         if self.state.serials[self.depth + 1] % BODIES_PER_CHECK == 0:
             give_way()
@@ -111,7 +114,7 @@ class Loop:
         return self.output.close()
 
     def _unravel(self, coordinate: int) -> None:  # C: noexcept
-        """Split a flattened coordinate into the coordinates of its parts."""
+        """Split a flattened coordinate into the coordinates of its parts, the lowest part first."""
         number = len(self.component_shapes)  # C: long
         while number > 0:
             size, component = self.component_shapes[number - 1], self.component_indices[number]
@@ -124,6 +127,7 @@ class Loop:
     def _set_piece(self, coordinate: int) -> None:  # C: noexcept
         """Set the bounds of the piece for the inner loops."""
         start, end = coordinate, coordinate + self.piece_size  # C: start=long, end=long
+        # a piece may be cut by the piece of an outer loop
         if self.outer_loop != NO_WINDOW:
             start = max(start, self.state.piece_starts[self.outer_loop])
             end = min(end, self.state.piece_ends[self.outer_loop])
@@ -137,6 +141,7 @@ class Loop:
         computed: ComputedRank = self.computed_ranks[number]
         rank = computed.rank
         coordinate = computed.index.index()
+        # an affine index can lie outside of the output: there is no element, and nothing is computed
         if coordinate < 0 or coordinate >= rank.shape:
             return 0
         rank.begin(0 if computed.outer_rank is None else computed.outer_rank.child)
@@ -206,7 +211,10 @@ class Intersection(Loop):
         return 0
 
     def _intersect_unrecorded(self, first: Cursor, second: Cursor) -> int:
-        """Intersect without recorders: seek the next match, and count the steps in between."""
+        """Intersect without recorders: seek the next match, and count the steps in between.
+
+        The counts are those of ``iterate``. The heads of the cursors stay where they were.
+        """
         first_head, second_head = first.head, second.head  # C: first_head=long, second_head=long
         while first_head < first.high and second_head < second.high:
             coordinate, second_coordinate = (
@@ -223,6 +231,7 @@ class Intersection(Loop):
                 second_head += 1
             elif coordinate < second_coordinate:
                 element = first.seek(second_coordinate, first_head)
+                # a two-finger intersection advances element by element, a skip-ahead intersection once
                 self.steps += element - first_head
                 first_head = element
             else:
@@ -242,7 +251,10 @@ class Intersection(Loop):
 
 
 class LeaderFollower(Loop):
-    """A leader-follower intersection: a loop over the first fiber, with lookups in the others."""
+    """A leader-follower intersection: a loop over the first fiber, with lookups in the others.
+
+    The body must need all tensors, since a coordinate without the leader is never visited.
+    """
 
     def iterate(self) -> int:
         """Run the body where all fibers have an element."""
@@ -262,6 +274,7 @@ class LeaderFollower(Loop):
         all_present = True  # look up all fibers, also after a miss: each lookup is recorded
         for number in range(1, len(self.cursors)):
             cursor: Cursor = self.cursors[number]
+            # ``index`` has the terms of the outer loops; a dense rank has an element at every coordinate
             if not cursor.look_up(cursor.scale * coordinate + cursor.index()) and not cursor.is_dense:
                 all_present = False
         return all_present

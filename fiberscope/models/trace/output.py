@@ -80,7 +80,7 @@ class OutputRank:  # C: final
         self.has_recorders = bool(self.coordinate_recorders or self.payload_recorders)
 
     def begin(self, fiber: int) -> int:
-        """Begin an iteration over a fiber."""
+        """Begin an iteration over a fiber, which ``finish`` must end before another fiber begins."""
         self.fiber = fiber
         self.scan = self.inserted = 0
         self.is_order_known = self.is_inserting = False
@@ -100,6 +100,7 @@ class OutputRank:  # C: final
         start = self.starts[self.fiber]
         self.coordinate = coordinate
         if not self.is_order_known:
+            # the first coordinate decides, since later coordinates are larger
             self.is_order_known = True
             self.is_inserting = count > 0 and coordinate < self.coordinates[start + count - 1]
         if self.is_inserting:
@@ -148,7 +149,10 @@ class OutputRank:  # C: final
         return 0
 
     def close(self) -> int:
-        """Close the element: store it, or remove it from the fiber if it is empty."""
+        """Close the element: store it, or remove it from the fiber if it is empty.
+
+        An element that goes to the side buffer is in the fiber only after ``finish``.
+        """
         if self.next_rank is not None and self.next_rank.move_level >= 0:
             self.next_rank.move(self.child, True)
         if self._is_empty():
@@ -166,6 +170,7 @@ class OutputRank:  # C: final
         return 0
 
     def _is_empty(self) -> bool:  # C: noexcept
+        """Return whether the open element is empty; its empty fiber below then becomes the spare fiber."""
         if self.next_rank is None:
             return self.value == self.empty
         if self.next_rank.lengths[self.child] > 0:
@@ -207,6 +212,7 @@ class OutputRank:  # C: final
         """Remove an element that has become empty."""
         slot = self.starts[self.fiber] + self.position
         self.lengths[self.fiber] -= 1
+        # shift the elements behind; the fiber keeps its capacity
         for following in range(slot, self.starts[self.fiber] + self.lengths[self.fiber]):
             self._copy(following + 1, following)
 
@@ -225,6 +231,7 @@ class OutputRank:  # C: final
         start, source = self.starts[self.fiber], self.lengths[self.fiber] - 1  # C: source=long
         slot = source + self.inserted  # C: long
         side_slot = self.inserted - 1  # C: long
+        # the largest element goes last; ``slot`` stays ahead of ``source``, so that no element is overwritten
         while side_slot >= 0:
             if source >= 0 and self.coordinates[start + source] > self.side_coordinates[side_slot]:
                 self._copy(start + source, start + slot)
@@ -298,12 +305,13 @@ class OutputRank:  # C: final
             return 0
         start = self.starts[self.fiber]
         if length == 0:
-            start = self.elements
+            start = self.elements  # an empty fiber moves to the end for free
         if start + self.capacities[self.fiber] == self.elements or length == 0:
             self._reserve(start + length_needed)
             self.starts[self.fiber], self.capacities[self.fiber] = start, length_needed
             self.elements = start + length_needed
             return 0
+        # twice the needed space, so that a fiber that keeps growing moves rarely; the old space stays unused
         new_start = self.elements
         self._reserve(new_start + 2 * length_needed)
         for slot in range(length):

@@ -40,7 +40,7 @@ class LineTable:  # C: final
         slot = self._slot(line)
         if self.numbers[slot] != FREE_SLOT:
             return self.numbers[slot]
-        if self.count > self.mask >> 1:
+        if self.count > self.mask >> 1:  # half of the slots are used
             self._grow()
             slot = self._slot(line)
         self._insert(line, slot)
@@ -185,7 +185,7 @@ class Buffet(Recorder):
 
     def _change_line(self, line: int, write: bool, group: int) -> None:
         """Record an access to a line that differs from the last line, or in a new iteration."""
-        if group != self.group:
+        if group != self.group:  # a new iteration of the evict-on loop
             self.group = group
             self._drain()
         lines = self.table.count
@@ -209,6 +209,7 @@ class Buffet(Recorder):
 
     def _begin_residency(self, write: bool) -> None:
         """Begin the residency of a line that this iteration has not touched before."""
+        # the doubled half has old flags, which the next line overwrites for each new number
         if self.last_number == len(self.states):
             self.states = grow_array("B", self.states)
         self.states[self.last_number] = 0 if self._allocate_line() else IS_BYPASSED
@@ -250,7 +251,7 @@ class EagerBuffet(Buffet):
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
         """Record an access to the root fiber of a subtree; see ``Recorder``."""
         if group != self.group or fiber != self.last_line:
-            self.size = self.footprints[fiber]
+            self.size = self.footprints[fiber]  # before the access: ``_change_line`` counts and allocates it
             self._change_line(fiber, False, group)
 
 
@@ -263,5 +264,5 @@ class HeadExchange(Buffet):
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
         """Record a new node; see ``Recorder``. Reads do not count: only an append moves a head."""
-        self.lines_read += write
+        self.lines_read += write  # a write moves its line in both directions
         self.lines_written += write

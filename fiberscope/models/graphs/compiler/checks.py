@@ -17,8 +17,8 @@ def check_assignment(assignment: Assignment) -> None:
 
     Raises:
         InputError: the right side has no tensor, a tensor has two numbers of variables or a variable twice, a
-            tensor and a variable have the same name, or a variable occurs only on the left; with the column
-            if the assignment has a source text.
+            tensor and a variable have the same name, or a variable occurs only on the left. If the assignment
+            has a source text, the error has the column, except if the right side has no tensor.
     """
     operands = list(accesses(assignment.expression))
     first: dict[str, Access] = {}
@@ -27,13 +27,14 @@ def check_assignment(assignment: Assignment) -> None:
         _check_dimensions(access, first.setdefault(access.tensor, access))
     if not operands:
         raise InputError("expression: the right side has no tensor")
+    # a second pass: only now ``first`` has the names of all tensors
     for access in (assignment.result, *operands):
         _check_names(access, first)
     _check_left(assignment.result, {v for access in operands for v in access.variables})
 
 
 def complete_formats(assignment: Assignment, formats: Mapping[str, Format]) -> dict[str, Format]:
-    """Return the formats of all tensors, the result first; a tensor without a format is dense.
+    """Return the formats of all tensors, the result first; a tensor without a format is dense in all levels.
 
     Args:
         assignment: the assignment; accesses of one tensor have equal numbers of variables.
@@ -63,7 +64,7 @@ def _check_repeated(access: Access) -> None:
         if variable in access.variables[:number]:
             refuse_at(
                 access,
-                1 + number,
+                1 + number,  # part 0 of an access is the tensor's name, part n its n-th variable
                 f"{variable} occurs twice in {access}; no block reads a diagonal: use two variables",
             )
 

@@ -16,9 +16,11 @@ from fiberscope.workloads.canonical import Integers, Values
 class LevelStatistics:
     """Statistics of a level of a tensor.
 
+    An element is a coordinate with a position in the level. A dense level has an element at every coordinate.
+
     Args:
         size: size of its dimension.
-        elements: number of elements.
+        elements: number of elements over all fibers; a float, as estimates divide it.
         fibers: number of fibers that are not empty.
         spread: number of elements at each coordinate, by dimension, for its own and all outer dimensions.
     """
@@ -52,12 +54,13 @@ class TensorStatistics:
 
 
 def statistics_of(tensor: StoredTensor) -> TensorStatistics:
-    """Count the elements of each level of a tensor, by coordinate."""
+    """Count the elements of each level of a tensor, by coordinate; the time is linear in the elements."""
     levels: list[LevelStatistics] = []
     columns: list[Integers] = []
-    parents = 1
+    parents = 1  # the outermost level is a single fiber
     for dimension, level in zip(tensor.format.order, tensor.levels, strict=True):
         owners, coordinates, _positions = level.expand(np.arange(parents))
+        # repeat the outer coordinates for each element; ``owners``: the number of the element's fiber
         columns = [*(column[owners] for column in columns), coordinates]
         dimensions = tensor.format.order[: len(columns)]
         spread = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
     from fiberscope.workloads.canonical import Integers
 
-MOST_DENSE = 2**28  # positions of a dense level
+MOST_DENSE = 2**28  # largest number of positions of a dense level, to limit the host's memory
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class DenseLevel:
         return self.size * self.fibers
 
     def expand(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """Return all elements of some fibers, see ``Level``."""
+        """Return all elements of some fibers, see ``Level``; position = fiber * size + coordinate."""
         import numpy as np
 
         owners = np.repeat(np.arange(len(parents)), self.size)
@@ -84,7 +84,7 @@ class _Dense(ScannedFormat):
         from fiberscope.models.graphs.cost.scans import scan_all
 
         coordinates = scan_all(walk, node, references)
-        return coordinates, coordinates
+        return coordinates, coordinates  # every coordinate has a position, so references are as many
 
 
 FORMAT = _Dense()

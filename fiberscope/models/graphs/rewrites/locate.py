@@ -20,7 +20,7 @@ from fiberscope.models.graphs.rewrites.edits import (
 
 
 def locate(graph: Graph) -> Graph:
-    """Return a graph in which intersections with a dense level use locators.
+    """Return a copy of a graph in which intersections with a dense level use locators.
 
     A dense level has every coordinate, so the other operands determine the intersection. A locator computes
     the reference into the dense level: fiber times size plus coordinate. A level below a unioner, whose fiber
@@ -30,6 +30,7 @@ def locate(graph: Graph) -> Graph:
     """
     graph = copy_graph(graph)
     for joiner in iterate_rewritable_joiners(graph):
+        # each step removes an operand; the joiner itself disappears when a single operand is left
         while (
             joiner.name in graph.nodes and (dense_operand := _find_dense_operand(graph, joiner)) is not None
         ):
@@ -52,10 +53,11 @@ def _find_dense_operand(graph: Graph, joiner: Node) -> int | None:
 
 def _is_dense(graph: Graph, operand: JoinerOperand) -> bool:
     node = graph.nodes[operand.crd[0]]
+    # coordinates and references of one scanner: a reference that comes from elsewhere is no position here
     dense = node.primitive.scans and node.level.has_all_coordinates and operand.ref == (node.name, "ref")
     return (
         dense
-        and node["tensor"] in graph.formats
+        and node["tensor"] in graph.formats  # ``_feed_base`` needs the number of the level
         and not _may_be_missing(graph, source_of(graph, node, "ref"))
     )
 
@@ -79,8 +81,10 @@ def _locate(graph: Graph, joiner: Node, number: int) -> None:
     attributes = {name: scanner[name] for name in ("index", "tensor", "mode")} | phase_attribute(scanner)
     other_operands = [operand for operand in operands if operand != operands[number]]
     locator = graph.add("locate", new_name(graph), **attributes)
+    # the consumers move before the locator gets its own inputs, which must stay at the joiner
     outputs = {"crd": "crd", f"ref[{number}]": "located"}
     redirect(graph, {(joiner.name, old): (locator.name, new) for old, new in outputs.items()})
+    # ``replace_operands`` removes a joiner with one operand; the locator then reads the operand's coordinates
     crd = other_operands[0].crd if len(other_operands) == 1 else (joiner.name, "crd")
     for port in ("crd", "ref"):
         connect_output(graph, crd, locator, port)
@@ -90,7 +94,10 @@ def _locate(graph: Graph, joiner: Node, number: int) -> None:
 
 
 def _feed_base(graph: Graph, scanner: Node, locator: Node, crd: Output) -> None:
-    """Feed the fiber of each coordinate to the locator; the outermost level has a single fiber."""
+    """Repeat the reference to the fiber for each coordinate, and feed it to the locator as its base.
+
+    The outermost level has a single fiber, number 0, and needs no base.
+    """
     format = graph.formats[scanner["tensor"]]
     if format.level_of(int(scanner["mode"])) == 0:
         return

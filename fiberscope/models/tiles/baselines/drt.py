@@ -75,14 +75,15 @@ def grow_dynamic_tiles(
 
     Args:
         a, b: matrices; A has as many columns as B has rows.
-        capacity: words of A's buffer, and of B's buffer.
+        capacity: words of A's buffer, and of B's buffer. A single row of microtiles may exceed it.
         microtile: side of a microtile, in coordinates.
         panel: initial columns of microtiles of a panel; a panel widens while all rows fit.
     """
     micro_a, micro_b = (_Microtiles(tile(matrix, (microtile, microtile))) for matrix in (a, b))
     patterns = (a.matrix().astype(np.bool_), b.matrix().astype(np.bool_))
-    traffic, tasks = np.zeros(3, np.int64), []
+    traffic, tasks = np.zeros(3, np.int64), []  # words of A, B and the output
     for k, j, b_words in _iterate_b_groups(micro_b, capacity, panel):
+        # B's group stays while A's groups with the same span of k pass
         groups = list(_iterate_groups(micro_a.count_row_words(k), capacity))
         inner_tasks = [Task(i, k, j, words, b_words) for i, words in groups if words]
         if inner_tasks and b_words:
@@ -99,6 +100,7 @@ class _Microtiles:
     def __init__(self, tiled: TiledTensor) -> None:
         self.height, self.width = tiled.grid
         rows, columns = tiled.ids
+        # by column, so that the microtiles in a span of columns are one slice
         order = np.argsort(columns, kind="stable")
         self.rows, self.words = rows[order], tiled.words[order]
         self.first = np.append(0, np.cumsum(np.bincount(columns, minlength=self.width)))
@@ -114,6 +116,7 @@ def _iterate_b_groups(micro: _Microtiles, capacity: int, panel: int) -> Iterator
     j = 0
     while j < micro.width:
         end = min(j + panel, micro.width)
+        # the panel widens while all its rows fit B's buffer as one group
         while end < micro.width and micro.count_row_words((j, end + 1)).sum() <= capacity:
             end += 1
         for k, words in _iterate_groups(micro.count_row_words((j, end)), capacity):
@@ -126,6 +129,7 @@ def _iterate_groups(words: Integers, capacity: int) -> Iterator[tuple[Span, int]
     sums = np.append(0, np.cumsum(words))
     start = 0
     while start < len(words):
+        # the last end whose sum fits; a row that does not fit alone is a group all the same
         end = max(start + 1, int(np.searchsorted(sums, sums[start] + capacity, side="right")) - 1)
         yield (start, end), int(sums[end] - sums[start])
         start = end
@@ -142,8 +146,8 @@ def _cut_patterns(
 def _count_partial_words(a: CsrArray, b: CsrArray, rows: Integers) -> int:
     """Return the words of the partial outputs A B of spans of rows; only nonzeros count, not their values."""
     product = a @ b
-    ends = np.minimum(rows, product.shape[0])
+    ends = np.minimum(rows, product.shape[0])  # the last microtile may extend beyond the matrix
     nonzeros = np.diff(product.indptr[ends], axis=1)
     nonempty_rows = np.append(0, np.cumsum(np.diff(product.indptr) > 0))
     words = count_csf_words(nonzeros, np.diff(nonempty_rows[ends], axis=1), 2)
-    return int(words[nonzeros > 0].sum())
+    return int(words[nonzeros > 0].sum())  # an empty output is not written, not even its segments
