@@ -284,6 +284,7 @@ def _prepare_operands(
     if not spec_draft.missing:
         return Prepared(outline, operands, options, list_roots(spec_draft.source, options.energies))
     if not all(operand.factor for operand in operands.values()):
+        # ``complete`` reports the missing symbols: a machine chooses them only for factors A and B
         return Prepared(
             spec_draft.complete(), operands, options, list_roots(spec_draft.source, options.energies)
         )

@@ -257,6 +257,7 @@ class BindingReader:
     ) -> IntersectorBinding:
         """Return the binding of an intersector; only a leader-follower intersector has a leader."""
         self._check_loop(str(schema.rank), (*path, "rank"))
+        # the other types read all fibers alike
         is_leader_follower = component.intersection == "leader-follower"
         if is_leader_follower != (schema.leader is not None):
             message = f"{component.name} is {component.intersection}, and "

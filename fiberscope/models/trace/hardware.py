@@ -120,6 +120,7 @@ class _Reader:
         self, schema: ComponentSchema, path: Path, branch: tuple[str, ...], count: int, product: int
     ) -> Component:
         """Return a component with checked attributes; ``product`` is the number of all its instances."""
+        # the file may write a class in any case; from here on, its name is that of ``_CLASSES``
         kind = next((name for name in _CLASSES if name.lower() == schema.class_.lower()), None)
         if kind is None:
             advice = nearest(schema.class_, _CLASSES)

@@ -48,6 +48,7 @@ class LineTable:  # C: final
 
     def _slot(self, line: int) -> int:  # C: noexcept
         """Return the slot of the line's number, used or free."""
+        # multiplicative hashing: the high bits of the low 62 bits, which C's wraparound does not change
         product = line * MULTIPLIER  # C: unsigned long
         slot = (product & HASH_MASK) >> self.shift  # C: long
         # linear probing ends, since at least half of the slots are free
