@@ -1,6 +1,7 @@
 """HTML document of a page: styles, drawing library, scripts and data in one file.
 
-A content security policy forbids all loads, so that the page works offline. Data is JSON without ``<``, so
+A content security policy forbids all loads, so that the page works offline. Only a served page may connect,
+to its own server. Data is JSON without ``<``, so
 that no value can end its element. The scripts insert data as text, never as markup.
 """
 
@@ -63,6 +64,7 @@ def page(data: Mapping[str, Any], title: str, *, connects: bool = False) -> str:
 
     Raises:
         ValueError: a number of the data is not finite.
+        TypeError: a value of the data is no JSON value.
     """
     return "\n".join(_lines(data, title, POLICY + CONNECTS if connects else POLICY)) + "\n"
 

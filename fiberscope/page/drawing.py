@@ -26,6 +26,7 @@ from fiberscope.sim.names import family_name
 if TYPE_CHECKING:
     pass
 
+# Attributes of a component's cycles, in the order of the bar from left to right.
 STATES: Final = ("busy", "input_stall", "output_stall", "idle")
 SCRATCHPAD: Final = "graph.scratchpad"  # name of a graph's memory and of its port, which have no box
 BAR_HEIGHT: Final = 7  # height of a bar, in pixels
@@ -53,7 +54,7 @@ def draw_report(report: Report, run_sources: bool = False) -> tuple[str, str]:
 
 
 def draw_kernel(kernel: Kernel) -> tuple[str, dict[str, str]]:
-    """Return the SVG file of a built machine with idle bars, and the box of each family."""
+    """Return the SVG file of a built machine with bars of idle cycles only, and the box of each family."""
     graph = build_graph(kernel)
     names = name_boxes(family_name(component.name) for component in kernel.components)
     layout = arrange(graph)
@@ -127,6 +128,8 @@ def _read_blocks(report: Report) -> tuple[Graph, dict[str, str]]:
         graph, find_memory_names(graph, TileParameters.model_validate(entries) if entries else None)
     )
     names = block_names(graph.nodes.values())
+    # ``build_drawing`` puts the boxes of the nodes first, in order; boxes of memories follow and stay
+    # unpaired
     boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, drawing.boxes, strict=False)}
     boxes |= {f"graph.{box}": box for box in drawing.boxes if f"graph.{box}" in report.components}
     prefixes = (*(f"{name}." for name in boxes), SCRATCHPAD)  # units beside a block, and the scratchpad
@@ -139,7 +142,10 @@ def _read_blocks(report: Report) -> tuple[Graph, dict[str, str]]:
 
 
 def _share_states(boxes: Mapping[str, str], components: Mapping[str, Component]) -> StateShares:
-    """Return the fractions of the cycles of each box by state, in the order of ``STATES``."""
+    """Return the fractions of the cycles of each box by state, in the order of ``STATES``.
+
+    The cycles of all components of a box are added up. A box without any of ``components`` has no entry.
+    """
     cycles_by_box: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(STATES))
     for name, box in boxes.items():
         if name in components:
@@ -156,6 +162,7 @@ def _draw_bars(layout: Layout, shares: StateShares) -> Iterator[str]:
     """Yield a bar of states at the bottom of each box."""
     for name, state_shares in shares.items():
         x, y = layout.boxes[name]
+        # 4 pixels from each side of the box and 3 from its bottom
         x_bar, y_bar = x - WIDTH / 2 + 4, y + HEIGHT / 2 - BAR_HEIGHT - 3
         shares_by_state = dict(zip(STATES, state_shares, strict=True))
         text = ", ".join(f"{state.replace('_', ' ')} {share:.0%}" for state, share in shares_by_state.items())

@@ -88,6 +88,7 @@ def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
     """
     executed_operations, seconds = _executed_operations(frame), frame["seconds"].where(frame["seconds"] > 0)
     useful_operations = _useful_operations(frame, executed_operations)
+    # ``min_count``: without one of the four states, the sum is missing, and so is the share
     worker_cycles = frame[["busy", "input_stall", "output_stall", "idle"]].sum(axis="columns", min_count=4)
     busy_share = frame["busy"] / worker_cycles.where(worker_cycles > 0)
     return frame.assign(
@@ -101,7 +102,10 @@ def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _executed_operations(frame: pd.DataFrame) -> pd.Series[float]:
-    """Return the number of multiplications, or of the most frequent operation of a run without them."""
+    """Return the number of multiplications, or of the most frequent operation of a run without them.
+
+    The number is missing for a run without operations.
+    """
     operations = [name for name in frame.columns if str(name).startswith("operations_")]
     largest = frame[operations].max(axis="columns").astype("float64")
     return frame["operations_multiply"].fillna(largest) if "operations_multiply" in operations else largest
@@ -117,7 +121,8 @@ def select_rows(frame: pd.DataFrame, limit: int) -> pd.DataFrame:
     """Return at most ``limit`` rows in order: the best, some failed rows, and an even sample of the others.
 
     The best rows are the Pareto front of cycles and traffic for each accelerator and workload; they are at
-    most half of ``limit``, and failed rows a tenth.
+    most half of ``limit``, and failed rows a tenth. More rows of a kind are sampled evenly. All rows are
+    returned if there are no more than ``limit``.
 
     Args:
         frame: rows of a store, with a unique index.
@@ -133,7 +138,7 @@ def select_rows(frame: pd.DataFrame, limit: int) -> pd.DataFrame:
 
 
 def _sample_evenly(positions: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-    """Return at most ``limit`` positions, evenly spread."""
+    """Return at most ``limit`` positions, evenly spread; the first and the last of two or more remain."""
     if len(positions) <= limit:
         return positions
     sample: NDArray[np.int64] = positions[np.linspace(0, len(positions) - 1, limit).astype(int)]

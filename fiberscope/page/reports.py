@@ -23,8 +23,10 @@ from fiberscope.run.find_machine import find, is_shipped
 def side_by_side(runs: Sequence[Report], title: str) -> dict[str, Any]:
     """Return the data of a page that compares reports, starting with the first two.
 
+    The reports become the rows of a temporary store, so that the page of a study can show them.
+
     Args:
-        runs: the reports; equal reports count once.
+        runs: the reports, at least one; equal reports count once.
         title: the title of the page.
     """
     reports = {hashlib.sha256(report.dump().encode()).hexdigest(): report for report in runs}
@@ -45,6 +47,7 @@ def _request(report: Report) -> str | None:
 
 
 def _status(report: Report) -> str:
+    """Return the status of a row: a wrong result first, else how the run ended."""
     if report.verification.passed is False:
         return "wrong"
     return DONE if report.complete else report.ending

@@ -35,6 +35,10 @@ def run_data(
 ) -> dict[str, Any]:
     """Return the data of the page of a run, which the scripts of the page read.
 
+    With ``states``, idle cycles of starved components count as waits for input (see ``starved``). If the
+    states cover the whole run, this also holds for the totals of the components; else the totals are the
+    report's.
+
     Args:
         report: the report of the run.
         states: the recorded states of its components.
@@ -124,7 +128,7 @@ def _check_states(report: Report, states: StateTimeline) -> None:
     Raises:
         InputError: they do not; the message names a component that differs.
     """
-    covers_run = _covers_run(report, states)
+    covers_run = _covers_run(report, states)  # else the report can have more busy cycles
     for name, component in report.components.items():
         component_states = states.components.get(name)
         cycles_by_state = (

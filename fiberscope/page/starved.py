@@ -58,7 +58,7 @@ def with_starved_totals(components: Mapping[str, Component], states: StateTimeli
     Stalls by port stay as they are.
 
     Args:
-        components: components by name with their cycles in each state.
+        components: components by name with their cycles in each state, as reported.
         states: a result of ``with_starved`` for the whole run, with all of ``components``.
     """
     waiting = {
@@ -82,8 +82,11 @@ def _producer_cycles(
     """Return, by interval, the cycles of the busiest producer less those of the component that are not idle.
 
     The busiest producer has the largest share of cycles that are not idle; the share is scaled to the
-    component's cycles.
+    component's cycles. The result is not negative.
     """
+    # Where in the interval the cycles lie is unknown. The producer's active cycles can at most fill the
+    # active cycles of the component; the remainder falls into its idle cycles in any case, so no wait is
+    # invented.
     shares = [
         1 - idle[producer] / np.maximum(length[producer], 1)
         for producer in producers
@@ -97,6 +100,13 @@ def _producer_cycles(
 def _move_idle_cycles(
     component: ComponentStates, waiting: dict[str, Cycles], idle: Cycles
 ) -> ComponentStates:
+    """Return states with idle cycles moved to waits at ports.
+
+    Args:
+        component: the recorded states.
+        waiting: cycles to add to the waits, by port and interval.
+        idle: the remaining idle cycles by interval.
+    """
     states, waits_for = dict(component.states), dict(component.waits_for)
     for port, cycles in waiting.items():
         label = f"wait:{port}"

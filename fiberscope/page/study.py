@@ -41,7 +41,7 @@ def study_data(
 
     Args:
         store: a store with at least one run.
-        title: the title of the page; the folder's name if empty.
+        title: the title of the page; "Study" and the name of the store if empty.
         max_runs: the maximum number of runs, selected by ``measures.select_rows``.
         all_sources: whether to include runs of older sources.
 
@@ -98,7 +98,10 @@ def _sort_rows(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
 
 
 def _relative_half_widths(runs: pd.DataFrame) -> list[float | None]:
-    """Return the half-width of each run's cycles as a fraction; empty without estimates."""
+    """Return the half-width of each run's interval of cycles, as a fraction of the cycles.
+
+    A run without an estimate has None. The list is empty if no run has an estimate.
+    """
     if runs["cycles_low"].isna().all():
         return []
     spreads = (runs["cycles_high"] - runs["cycles_low"]) / 2 / runs["cycles"]
@@ -131,7 +134,7 @@ def _write_notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
 
 
 def _read_large_columns(store: Store, digests: Iterable[str]) -> list[Mapping[str, str | None]]:
-    """Return configuration, families and settings of runs, in order."""
+    """Return configuration, families and settings of runs, each as JSON, in the order of the digests."""
     ordered_digests = list(digests)
     names = ", ".join(f"'{digest}'" for digest in ordered_digests)
     sql = f"SELECT digest, config, kinds, settings FROM runs WHERE digest IN ({names})"
@@ -140,7 +143,7 @@ def _read_large_columns(store: Store, digests: Iterable[str]) -> list[Mapping[st
 
 
 def _parameter_keys(large: Sequence[Mapping[str, str | None]], parameters: Sequence[str]) -> dict[str, str]:
-    """Return the dotted key of each parameter's column."""
+    """Return the dotted key of each parameter's column; the column's name if no configuration has the key."""
     dotted = {key for row in large for key in json.loads(row["config"] or "{}")}
     names = {key.replace(".", "_"): key for key in sorted(dotted)}
     return {name: names.get(name.removeprefix("set_"), name) for name in parameters}
@@ -153,6 +156,7 @@ def _parameter_units(large: Sequence[Mapping[str, str | None]]) -> dict[str, str
 
 
 def _unit_of(value: object) -> str:
+    """Return the unit of the first kind of quantity that a setting can be; empty if it is none."""
     if not isinstance(value, str) or value.strip().isdigit():
         return ""
     for quantity, unit in UNITS:
@@ -218,7 +222,7 @@ def _build_column(
 
 
 def _round_number(value: float | None) -> float | None:
-    """Round a number to six significant digits; integers are unchanged."""
+    """Round a number to six significant digits; whole numbers keep all digits and become integers."""
     if not isinstance(value, float):
         return value
     return int(value) if value.is_integer() else float(f"{value:.6g}")
@@ -238,7 +242,7 @@ def _format_text(value: object) -> str:
 
 
 def _short_names(runs: pd.DataFrame) -> dict[str, str]:
-    """Return the short name of each workload: from the study, or shortened."""
+    """Return the short name of each workload: the name that the study gives it, else a shortened name."""
     study_names = runs.dropna(subset="workload_name").set_index("workload")["workload_name"].to_dict()
     names = sorted(runs["workload"].dropna().unique())
     return dict(zip(names, shorten_names(names), strict=True)) | {
@@ -259,12 +263,16 @@ def _encode_families(texts: Sequence[str | None]) -> dict[str, Any]:
 
 
 def _share_states(family: Mapping[str, int]) -> list[int]:
+    """Return the shares of the four states in units of 0.01 %."""
     cycles = [family[state] for state in ("busy", "input_stall", "output_stall", "idle")]
     return [round(10_000 * state_cycles / max(1, sum(cycles))) for state_cycles in cycles]
 
 
 def _collect_settings(accelerators: Iterable[str], configs: Sequence[str | None]) -> dict[str, Any]:
-    """Return the most common value of each setting by accelerator, and the differing settings of each run."""
+    """Return the most common value of each setting by accelerator, and the differing settings of each run.
+
+    This keeps the page small: the runs of a study differ in few settings.
+    """
     configurations = [
         (machine, json.loads(config or "{}")) for machine, config in zip(accelerators, configs, strict=True)
     ]

@@ -28,11 +28,12 @@ def write_page(
 
     Args:
         results: a report or its file; several of them; or the folder or address of a store.
-        path: a file that the page is also written to.
-        timeline: the file of recorded states of the run.
+        path: a file that the page is also written to; None to write no file.
+        timeline: the file of recorded states; only for a single report.
         title: the title of the page; by default machine and workload of a report, the names of several
             reports, or the name of a store.
-        run_sources: run the Python file of the machine that the report names, to draw the machine.
+        run_sources: run the Python file of the machine that the report names, to draw the machine; only for a
+            single report.
         all_sources: for a store, include runs of older sources.
 
     Raises:
@@ -96,7 +97,10 @@ def report_page(
 
 
 def is_store(results: object) -> bool:
-    """Return whether results are a store: a local folder, or an address that does not end in ``.json``."""
+    """Return whether results are a store: a local folder, or an address that does not end in ``.json``.
+
+    The content is not read, and a remote address need not exist.
+    """
     if not isinstance(results, str | Path):
         return False
     text = str(results)

@@ -55,6 +55,8 @@ def raise_fault(
 ) -> None:
     """Raise the most severe fault of a run, if any.
 
+    The message of a more severe fault does not mention ``unwritten``.
+
     Args:
         report: the report of the run, stored in the error.
         deadlock: the waiting components, as an error or a text; None without a deadlock.

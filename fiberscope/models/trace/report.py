@@ -26,8 +26,9 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
 
+# Names of the report for functions of the specification; every other function keeps its name.
 _OPERATIONS = {"mul": "multiply", "add": "add"}
-_DIRECTIONS = ("read", "write")
+_DIRECTIONS = ("read", "write")  # keys of a store's counts of bits
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class ModelledRun:
         operands: the operands by name of the input.
         options: options of the model.
         outcome: the outcome of the loop nests.
-        metrics: counts by Einsum and component, blocks, and seconds.
+        metrics: counts by Einsum and component; also ``blocks``, the names of the Einsums that run at the
+            same time, and ``time``, the seconds of the run.
         energy: the energy of the counted actions.
         choices: descriptions of the symbols that the machine chose for these operands.
         solved: the problem of the operands; None without a problem.
@@ -74,6 +76,8 @@ class ModelledRun:
 
 def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = None) -> Report:
     """Return the report of a run, whether its result is right or wrong.
+
+    An interrupted run also has a report; it lacks the product and holds no answer.
 
     Args:
         modelled: the run with its counts.
@@ -110,6 +114,7 @@ def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = 
 
 
 def _estimate_costs(modelled: ModelledRun, cycles: int, seconds: float) -> dict[str, Any]:
+    """Return the fields of the report for energy and area."""
     chip = price_chip_parts(modelled.specification)
     # the clock and the leakage of the parts; without counters, a part has all cycles of the run, none busy
     static = iterate_static_items(chip, RunActivity({}, {}, {}, cycles, seconds))
@@ -124,7 +129,10 @@ def _answer(modelled: ModelledRun) -> SparseTensor:
 
 
 def _describe_workload(modelled: ModelledRun) -> parts.Workload:
-    """Return the operands in the order of declaration; of two equal operands, the second is left out."""
+    """Return the operands in the order of declaration; of two equal operands, the second is left out.
+
+    Of three or more operands, all are kept.
+    """
     workloads = [modelled.operands[name].workload for name in modelled.specification.inputs]
     first, *others = workloads
     if [workload.digest for workload in others] == [first.digest]:  # two operands alike

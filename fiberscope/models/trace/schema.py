@@ -15,17 +15,27 @@ def _to_kebab_case(name: str) -> str:
 
 
 class Section(BaseModel):
-    """A mapping with known keys; keys have hyphens in place of underscores."""
+    """A mapping with known keys.
+
+    A key is the name of the field with hyphens in place of underscores. A final underscore, which keeps a
+    field apart from a Python keyword (``class_``), is not part of the key.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_to_kebab_case)
 
 
 def _parse_unlimited(value: object) -> object:
+    """Return None for ``inf``, which means no limit; other values must be plain numbers."""
     return None if value in ("inf", math.inf) else plain_number(value)
 
 
 def _make_bits_validator(quantity: Quantity, factor: int) -> BeforeValidator:
-    """Return a validator of quantities: a number is in the default unit, a text has its own unit."""
+    """Return a validator of quantities: a number is in the default unit, a text has its own unit.
+
+    Args:
+        quantity: the kind of quantity, which parses a text.
+        factor: units of the field in a unit of ``quantity``; 8 for a text in bytes and a field in bits.
+    """
 
     def read(value: object) -> object:
         return quantity.parse(value) * factor if isinstance(value, str) else plain_number(value)
@@ -36,6 +46,7 @@ def _make_bits_validator(quantity: Quantity, factor: int) -> BeforeValidator:
 Count = Annotated[int, BeforeValidator(plain_number), Field(ge=1, le=2**62)]
 Bits = Annotated[int, BeforeValidator(plain_number), Field(ge=0, le=2**31)]
 Unlimited = Annotated[Annotated[int, Field(ge=1, le=2**62)] | None, BeforeValidator(_parse_unlimited)]
+# In bits per second: plain numbers are bits, and a text such as "68 GB/s" is bytes.
 Bandwidth = Annotated[float, _make_bits_validator(BANDWIDTH, 8), Field(gt=0, allow_inf_nan=False)]
 Frequency = Annotated[float, _make_bits_validator(FREQUENCY, 1), Field(gt=0, allow_inf_nan=False)]
 Number = Annotated[float, BeforeValidator(lambda value: math.inf if value == "inf" else plain_number(value))]
@@ -116,7 +127,11 @@ class FormatSchema(BaseModel):
 
 
 class AttributesSchema(BaseModel):
-    """Attributes of components of all classes, under the names of the language."""
+    """Attributes of components of all classes, under the names of the language.
+
+    The keys have underscores, unlike the keys of a ``Section``. Which attributes a class accepts is checked
+    later.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -146,7 +161,7 @@ class ComponentSchema(Section):
 
 
 class LevelSchema(Section):
-    """A level of the architecture: its components, and the levels below."""
+    """A level of the architecture: its components (``local``), and the levels below (``subtree``)."""
 
     name: str
     attributes: AttributesSchema = AttributesSchema()

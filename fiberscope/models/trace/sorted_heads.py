@@ -13,10 +13,11 @@ NOTHING: Integers = np.zeros(1, np.int64)
 def merge_steps(
     segments: Integers, starts: Integers, radix: int | None, sum_coordinates: Integers | None = None
 ) -> int:
-    """Return the steps of mergers that take an element a step, and one further step a list.
+    """Return the steps of mergers that take an element a step, and one further step a list, in each round.
 
     Lists are merged ``radix`` at a time, in rounds, until one list remains. Equal coordinates stay separate
-    elements, unless they are summed.
+    elements, unless they are summed. A merge of a single list takes no steps. In a round of a larger merge, a
+    group of a single list takes the steps of any other list.
 
     Args:
         segments: merge i reads the lists ``segments[i]`` to ``segments[i + 1]``.
@@ -42,7 +43,7 @@ def merge_steps(
 
 
 def _find_distinct(lists: Integers, coordinates: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct elements by list and coordinate, in order."""
+    """Return the lists and the coordinates of the distinct elements, sorted by list, then by coordinate."""
     width = coordinates.max(initial=0) + 1  # keys sort by list, then by coordinate
     keys = np.unique(lists * width + coordinates)
     return keys // width, keys % width
@@ -70,7 +71,7 @@ def sort_steps(
 class SortedHeads:  # C: final
     """A merger with a sorted list of the heads of its lists.
 
-    Attributes: ``steps``: of all insertions.
+    Attributes: ``steps``: steps of all insertions, over all calls of ``sort_all``.
 
     Args:
         radix: lists merged at a time, at least 2.
@@ -128,6 +129,7 @@ class SortedHeads:  # C: final
                 self.bounds[group] = start  # later groups read bounds from (group + 1) * radix on only
             self.bounds[groups] = self.count
             lists = groups
+            # the merged lists are the input of the next round; nothing reads the old input again
             self.coordinates, self.outputs = self.outputs, self.coordinates
 
     def _merge(self, first: int, end: int) -> None:

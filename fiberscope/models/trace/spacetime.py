@@ -58,6 +58,8 @@ class Stamps:
 class _IterationRecorder(Recorder):
     """A recorder of the iteration of one loop in which each body of the innermost loop runs.
 
+    The nest calls ``touch`` once for each body; of its arguments, only ``group`` counts.
+
     Attributes: ``groups``: by body, the number of the loop's iteration, counted over the whole run.
     """
 
@@ -96,18 +98,20 @@ class Watcher:
         return [BodyAttachment(recorder) for recorder in serials]
 
     def stamps(self) -> list[Stamps]:
-        """Return the recorded stamps, Einsum by Einsum."""
+        """Return the recorded stamps, in the order of the calls of ``observe``; call it after the run."""
         return [_build_stamps(prepared, serials) for prepared, serials in self.recordings]
 
 
 def _build_stamps(prepared: Prepared, serials: Sequence[_IterationRecorder]) -> Stamps:
+    """Return the stamps of the recorded bodies of an Einsum that has a spacetime mapping."""
     einsum, spacetime = prepared.einsum, prepared.einsum.spacetime
     assert spacetime is not None
+    # All recorders see the same bodies, so the rows have equal length
     groups = np.array([serial.groups[:MAX_BODIES] for serial in serials], np.int64)
     positions = dict(zip(einsum.loop_order, _count_positions(groups), strict=True))
     places = _number_tuples([positions[stamp.rank] for stamp in spacetime.space], groups.shape[1])
     times = _number_tuples([positions[stamp.rank] for stamp in spacetime.time], groups.shape[1])
-    if spacetime.slip:
+    if spacetime.slip:  # places do not wait for each other: a body follows the earlier one at its place
         times = _schedule_earliest(places)
     return Stamps(einsum.name, places, times, len(serials[0].groups) > MAX_BODIES)
 
@@ -157,7 +161,7 @@ def draw_stamps(stamps: Sequence[Stamps], title: str) -> Figure:
     """Draw a point for each body, its place on the y axis and its step on the x axis, a plot an Einsum.
 
     Args:
-        stamps: the bodies of each Einsum.
+        stamps: the bodies of each Einsum; at least one entry.
         title: title of the figure.
 
     Raises:
@@ -199,6 +203,8 @@ class Imbalance:
     def create(cls, prepared: Prepared, configuration: Configuration) -> Imbalance | None:
         """Return the recorder of an Einsum; None without loops in space.
 
+        If no component has several instances, the recorder counts nothing, and each ``factor`` is 1.
+
         Args:
             prepared: the Einsum before its run.
             configuration: the architecture with the numbers of instances.
@@ -208,6 +214,7 @@ class Imbalance:
             return None
         numbers = {unit.instances for unit in configuration.components.values() if unit.instances > 1}
         level = prepared.levels[space]
+        # The distribution depends on the number only, so components with equal numbers share a counter
         work = {number: BodyCounter(np.zeros(number, np.int64), level) for number in sorted(numbers)}
         return cls(work)
 

@@ -41,8 +41,8 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tree_blocks import blocks
 from fiberscope.workloads.verification import DOUBLE_LIMITS, Comparison, Rounding, compare_values
 
-SEED = 0
-UNCHECKED = "none"
+SEED = 0  # fixed, so that a run gives the same error each time
+UNCHECKED = "none"  # reference of an output that was not compared
 MAX_POINTS = 1 << 22  # largest iteration space with an evaluation of every point
 
 
@@ -67,7 +67,9 @@ class Term:
 def can_project(einsum: Einsum) -> bool:
     """Return whether projections can check an Einsum: a sum of products of tensors, or a take.
 
-    Operators must have their default functions, and the output at least one rank.
+    Operators must have their default functions, and the output at least one rank. Every term must have all
+    ranks of the Einsum, with plain indices. A term that counts once (``Term.is_distinct``) must have each
+    rank that it does not count in one factor only.
     """
     equation = einsum.computed
     operators = {*operators_of(equation.expression), *("+" if has_reduction(einsum) else "")}
@@ -89,10 +91,12 @@ def _can_project_term(term: Term, einsum: Einsum) -> bool:
 
 
 def _find_uncounted_ranks(term: Term, einsum: Einsum) -> set[str]:
+    """Return the reduced ranks whose points a term does not count: all if it is distinct, else none."""
     return set(einsum.ranks) - set(einsum.computed.output.ranks) if term.is_distinct else set()
 
 
 def _is_plain(access: Access) -> bool:
+    """Return whether each index is a single rank, and no rank occurs twice."""
     ranks = [index.rank for index in access.indices]
     return None not in ranks and len(set(ranks)) == len(ranks)
 
@@ -110,6 +114,8 @@ def _split_terms(expression: Expression, sign: int, output: Access) -> list[Term
     factors = tuple(accesses(expression))
     if isinstance(expression, Operation):
         return [Term(factors, sign)]
+    # A take copies one value. If no reduced rank is in its tensor, all points that reduce to an output point
+    # copy the same value, which therefore must not be summed.
     reduced = {rank for factor in factors for rank in factor.ranks} - set(output.ranks)
     is_distinct = bool(reduced) and not reduced & set(factors[expression.selected].ranks)
     return [Term(factors, sign, expression.selected, is_distinct)]
@@ -119,7 +125,7 @@ def _sum_terms(expression: Operation, sign: int, output: Access) -> list[Term] |
     """Return the terms of a sum or difference; None if an operand is no sum of products."""
     if any(isinstance(operand, Take) for operand in expression.operands):
         return None
-    first_is_negative = len(expression.operands) == 1
+    first_is_negative = len(expression.operands) == 1  # a unary minus
     terms: list[Term] = []
     for number, operand in enumerate(expression.operands):
         negative = expression.operator == "-" and (number > 0 or first_is_negative)
@@ -142,6 +148,7 @@ def project_outputs(work: Computation, output: FiberTree) -> tuple[Floats, Float
     """
     first_rank, *other_ranks = work.equation.output.ranks
     generator = np.random.default_rng(SEED)
+    # Weights from 0.5 on, so that no weight hides the error of a value
     weights = {rank: generator.uniform(0.5, 1.5, work.shapes[rank]) for rank in other_ranks}
     projection = _Projection(work, weights, first_rank)
     expected, sizes = np.zeros(work.shapes[first_rank]), np.zeros(work.shapes[first_rank])
@@ -194,7 +201,7 @@ class _Projection:
         return values, np.bincount(coordinates, table.sizes, count).astype(np.float64)
 
     def project_term(self, term: Term) -> tuple[Floats, Floats]:
-        """Return the contribution of a term."""
+        """Return the projections of a term's values, with its sign, and of its absolute values."""
         tables = [self._sum_weighted_factor(term, number) for number in range(len(term.factors))]
         product = tables[0]
         for number, table in enumerate(tables[1:], start=1):
@@ -249,7 +256,8 @@ class Verification(Comparison):
 def verify(work: Computation, output: FiberTree, rounding: Rounding = DOUBLE_LIMITS) -> Verification:
     """Compare the output of an Einsum with its reference; without a feasible reference, the output passes.
 
-    Up to ``MAX_POINTS`` points every point is evaluated. Larger iteration spaces need ``can_project``.
+    Up to ``MAX_POINTS`` points every point is evaluated. Larger iteration spaces need ``can_project``. An
+    output that passes without a comparison has the reference ``UNCHECKED``.
 
     Args:
         work: the Einsum and its inputs.
@@ -268,7 +276,10 @@ def verify(work: Computation, output: FiberTree, rounding: Rounding = DOUBLE_LIM
 
 
 def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) -> tuple[float, int]:
-    """Return the largest error of a value and the number of overflows."""
+    """Return the largest error of a value and the number of overflows.
+
+    There are no overflows if infinity is a regular value.
+    """
     coordinates, values = point_by_point(work)
     keys = keys_of([coordinates[rank] for rank in work.declared], work.sizes, len(values))
     our_coordinates, ours = output.to_coo()
@@ -280,8 +291,9 @@ def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) ->
         is_ours = np.isin(_pair_numbers(keys, values), _pair_numbers(our_keys, ours))
         order = np.argsort(is_ours if function == "second" else ~is_ours, kind="stable")
         keys, values = keys[order], values[order]
+    # ``magnitudes`` are sums of absolute values, which bound the rounding errors of the sums
     keys, values, magnitudes = reduce_points(work.einsum, keys, values)
-    if function in TRUTHS:
+    if function in TRUTHS:  # only zero or not zero is compared
         values, magnitudes, ours = (
             (numbers != 0).astype(np.float64) for numbers in (values, magnitudes, ours)
         )

@@ -58,7 +58,10 @@ class MachineCounters:
         return {"families": self.families, "components": list(self.components)}
 
     def _state_indices(self, component: Component) -> list[int]:
-        """Return the index of each state of a component (busy, idle, then stalls) among ``STATES``."""
+        """Return the index of each state of a component (busy, idle, then stalls) among ``STATES``.
+
+        A component has a state for each port at which it can stall; indices 1 and 2 join them by direction.
+        """
         stalls = self._kernel.wiring.stalls(component)
         return [0, 3, *(1 if stall.direction == "input" else 2 for stall in stalls)]
 
@@ -74,8 +77,9 @@ class MachineCounters:
     def read(self, time: int) -> dict[str, Any]:
         """Return states, channels and waits at a base tick; all components have executed all earlier ticks.
 
-        ``states`` has for each family the cycles in its four states, ``channels`` the fullest families of
-        channels, ``waits`` the components with the longest waits.
+        ``states`` is flat: for each family, the cycles in busy, waiting for input, waiting for output, and
+        idle. ``channels`` has at most ``MAX_ROWS`` families of channels, the fullest first, without empty
+        ones. ``waits`` has at most ``MAX_ROWS`` components that wait, the longest first.
         """
         row = array("q", bytes(8 * (self._state_count + len(self._channels))))
         self._ledger.read(row, time)
@@ -127,11 +131,14 @@ class MachineCounters:
         return {**self.read(time), "selected": selected}
 
     def component(self, name: str, time: int) -> dict[str, Any]:
-        """Return the fields of a ``ComponentView`` without its channels, and its wait chain.
+        """Return the fields of a ``ComponentView`` without its channels, and its wait chain as ``chain``.
 
         Args:
             name: instance name of the component.
             time: the current base tick; all components have executed all earlier ticks.
+
+        Raises:
+            KeyError: there is no component of this name.
         """
         component = self.components[name]
         view = asdict(component_view(self._kernel, component, time))

@@ -54,10 +54,13 @@ class Recording:
 class Recordings:
     """The recordings of one machine.
 
+    The constructor forks the copy, which waits for requests until ``close``.
+
     Args:
         machine: a built machine before its first cycle.
         cycle_limit: the cycle limit of the run.
-        inherited: connections of this process that the copy must close.
+        inherited: connections of this process that the copy must close, so that their other ends notice when
+            this process closes them.
     """
 
     def __init__(self, machine: Machine, cycle_limit: int | None, inherited: Sequence[Connection]) -> None:
@@ -97,7 +100,10 @@ class Recordings:
         self._send("draw")
 
     def start(self, kind: str, cycle: int) -> None:
-        """Start a recording at a cycle, unless a recording is running; ``kind`` is a key of ``KINDS``."""
+        """Start a recording at a cycle; ``kind`` is a key of ``KINDS``.
+
+        The call has no effect while another recording is running.
+        """
         if self.running_recording is None:
             # The copy goes to the first cycle at once, and repeats the recorded cycles when they have an end.
             self.entries.append(Recording(kind, self._free_path(kind, cycle), cycle))
@@ -123,11 +129,13 @@ class Recordings:
             self._send(KINDS[recording.kind][0], recording.path, recording.start, cycle)
 
     def _send(self, *request: object) -> None:
-        with suppress(OSError):
+        with suppress(OSError):  # the copy is gone; ``receive`` reports it
             self._link.send(request)
 
     def receive(self, seconds: float = 0.0) -> dict[str, Any] | None:
         """Process the answers of the copy, and wait up to ``seconds`` for the first answer.
+
+        If the copy is gone, all unfinished recordings fail.
 
         Returns:
             The requested drawing as ``svg`` with the box of each family as ``boxes``; None if not received.
@@ -168,7 +176,7 @@ class _BuiltRun(RunRequest):
     """Request for a built machine in the debugger; its run has no report."""
 
     def run(self, *, drive: Drive, cycle_limit: int | None = None) -> NoReturn:  # type: ignore[override]
-        """Drive the machine by the debugger."""
+        """Drive the machine by the debugger, and end the process when the debugger returns."""
         drive(self.machine, [Watch(self.machine)], cycle_limit, lambda _cycle: None)
         os._exit(0)
 
@@ -184,7 +192,7 @@ def _execute_requests(machine: Machine, cycle_limit: int | None, link: Connectio
         try:
             kind, *request = link.recv()
         except (EOFError, OSError):
-            os._exit(0)
+            os._exit(0)  # without the exit handlers of the run, of which this process is a copy
         if kind == "draw":
             from fiberscope.page.drawing import draw_kernel  # noqa: PLC0415  (not needed by the run)
 

@@ -53,7 +53,8 @@ def live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
 class LiveRun:
     """Control of the machines of a run by a page, which shows counters, pauses the run, and records it.
 
-    Pass ``drive`` to a run as its ``Drive``. A run of several phases calls it for each phase.
+    Pass the result of ``run_options`` to ``RunRequest.run``, which calls ``drive`` for each phase of the run.
+    At the end, call ``close``, as ``live_run`` does.
 
     Args:
         view: the server of the page.
@@ -103,7 +104,7 @@ class LiveRun:
         kernel, slice_cycles = self._machine.kernel, float(FIRST_SLICE_CYCLES)
         while True:
             self._exchange_messages()
-            if self._is_interrupted:
+            if self._is_interrupted:  # ends the next slice before its first step
                 kernel.interrupt()
             slice_ends = (self._cycle + max(1, round(slice_cycles)), self._target, self._limit)
             end = min(cycle for cycle in slice_ends if cycle is not None)
@@ -114,10 +115,12 @@ class LiveRun:
                 return run
             self._cycle = end
             seconds = time.process_time() - start
-            # Adapt the length to the measured speed; at most double it, because short times are inaccurate
+            # Adapt the length to the measured speed; at most double it, because short times are inaccurate.
+            # The lower limit of ``seconds`` avoids a division by 0.
             slice_cycles *= min(2.0, SLICE_SECONDS / max(seconds, SLICE_SECONDS / 4))
 
     def _interrupt(self) -> None:
+        """End the running slice, and remember the interrupt for a run that is paused or between slices."""
         self._is_interrupted = True
         self._machine.kernel.interrupt()
 
@@ -155,6 +158,7 @@ class LiveRun:
         self._status, self._target = PAUSED, None
 
     def _execute(self, command: Mapping[str, Any]) -> None:
+        """Execute a command of a page, in the fields of ``server.Command``."""
         match command["do"]:
             case "pause":
                 self._pause()
@@ -185,7 +189,7 @@ class LiveRun:
         return self._recordings.rows() != old_rows
 
     def _publish(self) -> None:
-        """Send the counters of the current cycle."""
+        """Send the counters of the current cycle; after the end, of the kernel's last tick."""
         now = self._published_at = time.monotonic()
         kernel = self._machine.kernel
         is_unfinished = self._status in {RUNNING, PAUSED}
@@ -226,7 +230,7 @@ class LiveRun:
         return {**dict.fromkeys(drives, self.drive), "progress": report_progress}
 
     def show_result(self, report: Report) -> None:
-        """Show the end of the run, the verification and the bottleneck of its report on the page."""
+        """Show how the run ended, its verification and its bottleneck on the page."""
         outcome = "The run is done" if report.complete else f"The run is INCOMPLETE: {report.ending}"
         lines = [
             f"{outcome}, in cycle {report.cycles:,}.",
@@ -236,9 +240,10 @@ class LiveRun:
         self._view.show_end([line for line in lines if line])
 
     def close(self, quiet: bool) -> None:
-        """Wait until all recordings are written, and print their paths, and failures to stderr.
+        """Wait until all recordings are written, and end the copies of the machines.
 
-        Paths of written files go to stdout. Ctrl-C abandons the unfinished recordings of one machine.
+        Paths of written files go to stdout, failures to stderr. Ctrl-C abandons the unfinished recordings of
+        one machine.
 
         Args:
             quiet: do not print the paths; failures are printed all the same.

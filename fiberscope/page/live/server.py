@@ -36,7 +36,11 @@ HEADERS = {
 
 
 class Command(BaseModel):
-    """A command of a page. It contains no file names: the run chooses them (see ``Recordings``)."""
+    """A command of a page. It contains no file names: the run chooses them (see ``Recordings``).
+
+    ``cycles`` is the number of cycles of ``step``, ``kind`` the file of ``record``, ``component`` the name of
+    ``select``. Other commands ignore them.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -112,7 +116,7 @@ class OpenPages:
         try:
             queue.put_nowait(text)
         except asyncio.QueueFull:
-            self._queues.discard(queue)
+            self._queues.discard(queue)  # ``events`` then ends the response, and the page connects again
 
     async def events(self) -> AsyncIterator[str]:
         """Yield all recorded and future events as server-sent events."""
@@ -121,7 +125,7 @@ class OpenPages:
         past_events = [_format_event(event, data) for event, data in self._history.events()]
         self._send_count()
         try:
-            yield "retry: 500\n\n"
+            yield "retry: 500\n\n"  # a page that loses the connection tries again after 500 ms
             for text in past_events:
                 yield text
             while queue in self._queues and (new_event := await queue.get()) is not None:
@@ -205,7 +209,7 @@ def serve(listener: socket.socket, token: str, page_data: Mapping[str, str], lin
         token, page_data: as for ``make_application``.
         link: carries events as pairs of name and data, and commands.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, whose end then ends the server
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     pages = OpenPages(link)
     app = make_application(token, listener.getsockname()[1], pages, link, page_data)

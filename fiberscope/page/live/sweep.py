@@ -20,6 +20,8 @@ PUBLISH_SECONDS = 0.5  # interval of publications
 def live_sweep(port: str, title: str) -> Iterator[Follow]:
     """Yield a function that shows the progress of a sweep on a page; print the address to stderr.
 
+    An error that ends the context is shown on the page.
+
     Args:
         port: as for ``LiveView``.
         title: the title of the page.
@@ -47,7 +49,7 @@ class _LiveSweep:
 
     @contextmanager
     def follow(self, progress: Progress) -> Iterator[None]:
-        """Publish the progress periodically during the context, and at its end."""
+        """Publish the progress at the start, periodically during the context, and at its end."""
         progress.listeners.append(self._add)
         self._publish(progress)
         try:
@@ -75,6 +77,7 @@ class _LiveSweep:
         counts = {name: getattr(progress, name) for name in ("total", "done", "running", "failed")}
         self._view.commands()  # keeps the pipe empty; a sweep has no commands
         self._view.send("counts", {**counts, "left": progress.describe_remaining_time()})
+        # rows that are added meanwhile wait for the next call
         rows = [self._rows.popleft() for _ in range(len(self._rows))]
         if rows:
             self._view.send("rows", {"rows": rows})

@@ -82,7 +82,7 @@ class LiveView:
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        """End the server when the open pages have received the last event."""
+        """End the server when the open pages have received the last event, at most ``EXIT_SECONDS`` later."""
         self.link.close()
         self._server.join(EXIT_SECONDS)
         if self._server.is_alive():
@@ -90,7 +90,7 @@ class LiveView:
 
     @contextmanager
     def show_failures(self) -> Iterator[None]:
-        """Show an error that ends the context on the page."""
+        """Show an error that ends the context on the page, and raise it again; Ctrl-C counts as an error."""
         try:
             yield
         except BaseException as error:
@@ -98,7 +98,7 @@ class LiveView:
             raise
 
     def show_end(self, lines: list[str]) -> None:
-        """Show the end of the run or sweep."""
+        """Show lines of text about the end of the run or sweep."""
         self.send("end", {"lines": lines})
 
     def send(self, event: str, data: Mapping[str, Any]) -> None:
@@ -123,7 +123,7 @@ class LiveView:
         received: list[dict[str, Any]] = []
         try:
             while self.link.poll(seconds):
-                command, seconds = self.link.recv(), 0.0
+                command, seconds = self.link.recv(), 0.0  # only the first message is waited for
                 if command["do"] == "viewers":
                     self.viewers = command["count"]
                 else:
@@ -147,7 +147,7 @@ def _require_libraries() -> None:
 
 
 def _bind(port: str) -> socket.socket:
-    """Return a listening socket.
+    """Return a listening socket on this computer's own address; port 0 selects a free port.
 
     Raises:
         InputError: the port is no number, in use, or not allowed.

@@ -1,7 +1,7 @@
 """Reader of ``costs.yaml``: compiles the expressions of a file and caches the result.
 
 Reading YAML and parsing expressions take as long as a small run. The compiled file is therefore cached under
-the digest of the files and of the modules in ``SOURCES``, and runs load the cached copy.
+the digest of the file, of the shipped tables and of ``FORMAT_MODULES``. Runs load the cached copy.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ class CompiledCosts:
 def read_cost_file(path: Path) -> CompiledCosts:
     """Return the compiled costs of a file, from a cache if the file has not changed.
 
-    A change is noticed by the time of the file's last modification.
+    A change is noticed by the time of the file's last modification. A process does not notice a change of the
+    shipped tables.
 
     Raises:
         ConfigurationError: the file cannot be read or is invalid; one line with the location.
@@ -106,6 +107,7 @@ def _load_cost_file(path: Path, _modified: int) -> CompiledCosts:
     A sweep needs the costs at every point, therefore the result stays in memory too. ``_modified`` is only a
     key of that cache: a modified file is loaded again.
     """
+    # the path too, because the compiled expressions have locations
     inputs = [str(path).encode(), *(file.read_bytes() for file in (path, ENERGIES, AREAS, *FORMAT_MODULES))]
     cache_file = _build_cache_path(hashlib.sha256(b"\0".join(inputs)).hexdigest())
     # A copy that is missing, damaged, or of other fields is compiled again

@@ -103,14 +103,15 @@ class EnergyTable:
     def find_actions(self, path: str) -> Mapping[str, ActionEnergy] | None:
         """Return the actions of a component; None if it has no entry.
 
-        Its full path has priority. Otherwise the first entry with the same last name is used. Several
-        components can share a last name; of their entries, the first in the file is used.
+        Its full path has priority. Otherwise the first entry in the file with the same last name is used,
+        also if it is the entry of another component.
 
         Args:
             path: the dotted path of the component, without instance ranges.
         """
         if path in self.components:
             return self.components[path]
+        # entries of ``read_table`` from YAML have last names only, those from CSV may have paths
         name = path.rpartition(".")[2]
         keys = [key for key in self.components if key.rpartition(".")[2] == name]
         return self.components[keys[0]] if keys else None
@@ -200,7 +201,11 @@ def _parse_ert(text: str, name: str) -> list[ReferenceTableComponent]:
 
 
 def _parse_csv(text: str, name: str) -> EnergyTable:
-    """Return the table of a CSV text; ``name`` is the file in messages."""
+    """Return the table of a CSV text; ``name`` is the file in messages.
+
+    Raises:
+        ConfigurationError: a column is missing, or an energy is no finite number from 0 on.
+    """
     rows = csv.DictReader(io.StringIO(text))
     missing = [column for column in _COLUMNS if column not in (rows.fieldnames or ())]
     if missing:

@@ -89,7 +89,10 @@ def call_of(block: str, arguments: Mapping[str, object]) -> str:
 
 
 def read_measured_netlists() -> Mapping[tuple[str, str], Netlist]:
-    """Return the netlists of the shipped table and of the user's table, by call and library."""
+    """Return the netlists of the shipped table and of the user's table, by call and library.
+
+    A shipped row takes precedence over the user's row of the same call and library.
+    """
     return _read_tables(*read_user_table_version())
 
 
@@ -110,13 +113,15 @@ def user_table() -> Path:
 
 @lru_cache(maxsize=4)
 def _read_tables(user_path: Path, _modified: int) -> Mapping[tuple[str, str], Netlist]:
+    """Read both tables; ``_modified`` is a key of the cache only, so that a changed table is read again."""
     return {**read_netlists(user_path), **read_netlists(SHIPPED_NETLISTS)}
 
 
 def read_netlists(path: Path) -> dict[tuple[str, str], Netlist]:
     """Return the rows of a table by call and library; empty if the file does not exist.
 
-    A damaged row and a row of an unknown library are left out, and so count as not measured.
+    A damaged row and a row of an unknown library are left out, and so count as not measured. A table with
+    other columns, as of another version, counts as empty.
     """
     netlists: dict[tuple[str, str], Netlist] = {}
     if not path.is_file():
@@ -124,7 +129,7 @@ def read_netlists(path: Path) -> dict[tuple[str, str], Netlist]:
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         rows = csv.DictReader(file)
         kinds = get_type_hints(Netlist)
-        if rows.fieldnames != list(kinds):  # written by a version with fewer columns
+        if rows.fieldnames != list(kinds):
             return netlists
         for row in rows:
             with suppress(TypeError, ValueError):

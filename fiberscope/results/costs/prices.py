@@ -33,6 +33,8 @@ ARITHMETIC = "arithmetic"  # key of the area that is in no SRAM and no netlist
 class PartCosts:
     """Costs of one component of a family, or of a part of the chip that is no component.
 
+    Areas, clock and leakage are multiplied by the ``count`` of the cost file; energies of actions are not.
+
     Args:
         actions: the energy of one action by its counter, in pJ, without wires.
         wires: the energy of the wires between parts in one action by its counter, in pJ.
@@ -63,7 +65,7 @@ class Prices:
         parts: the parts by family, or by a pattern of families.
         without: parts of the chip that are no component and have no known cost.
         besides: parts of the chip that are no component.
-        has_wires: whether the wires between parts have energies.
+        has_wires: whether an action of any part has an energy of wires.
         hertz: the clock of the machine; None if it has none.
     """
 
@@ -122,6 +124,7 @@ def price_part(book: CompiledCosts, name: str, attributes: Mapping[str, object])
     part = book.sections["parts"].get(name)
     if part is None:
         return None
+    # names that the actions may have without an attribute: energies of the accesses to the part's SRAMs
     accesses = {f"{sram}{suffix}" for sram in part["srams"] for suffix in ("", ".read", ".write")}
     if not set(_iterate_names({**part, "operations": []})) <= {*attributes, *book.areas, *accesses}:
         return None
@@ -130,6 +133,8 @@ def price_part(book: CompiledCosts, name: str, attributes: Mapping[str, object])
 
 def count_sram_bytes(book: CompiledCosts, parameters: Mapping[str, object]) -> dict[str, float]:
     """Return the bytes of all SRAMs of one component, by the family or pattern of the cost file.
+
+    The ``count`` of the part does not multiply them.
 
     Args:
         book: the compiled costs of the machine.
@@ -146,7 +151,9 @@ def count_sram_bytes(book: CompiledCosts, parameters: Mapping[str, object]) -> d
 
 
 def netlist_calls(book: CompiledCosts, parameters: Mapping[str, object]) -> list[str]:
-    """Return the netlists that the areas and the clock of a machine need, in the format of ``call_of``.
+    """Return the netlists that the areas and the clock of components need, in the format of ``call_of``.
+
+    A netlist of several components is repeated. Netlists of ``besides`` are not included.
 
     Args:
         book: the compiled costs of the machine.
@@ -162,6 +169,8 @@ def netlist_calls(book: CompiledCosts, parameters: Mapping[str, object]) -> list
 
 def _iterate_names(entry: object) -> Iterator[str]:
     """Yield the names in all expressions of a part."""
+    # A list of texts is an expression, with its location first. A netlist has a mapping too, so it is
+    # searched.
     if isinstance(entry, list) and entry and all(isinstance(item, str) for item in entry):
         yield from (token for token in entry[1:] if token[0].isalpha())
     elif isinstance(entry, list | dict):
@@ -212,7 +221,10 @@ class _Pricing:
         return cells
 
     def price(self, entry: Mapping[str, Any]) -> PartCosts:
-        """Price one part; areas are multiplied by the count of the part."""
+        """Price one part; areas, clock and leakage are multiplied by the count of the part.
+
+        Clock and leakage are unknown for a part without a listed area.
+        """
         sizes = self.evaluate_sram_sizes(entry)
         srams = {name: estimate(size, word, self.cells) for name, (size, word, _count) in sizes.items()}
         netlists = {call: find_netlist_area(call) for call in map(self.format_netlist_call, entry["rtl"])}
@@ -258,13 +270,14 @@ class _Pricing:
         actions: dict[str, Cost] = {}
         wires: dict[str, Cost] = {}
         for name, expression in entries.items():
+            # the energy of the wires is the difference to the same expression with free wires
             with_wires = self.energy_scale * _evaluate(expression, energies)
             energy = self.energy_scale * _evaluate(expression, {**energies, WIRE: 0})
             if WIRE in expression:
                 wires[name] = Cost.exact(with_wires - energy, "law", "energies.yaml: Wire")
             if accesses.keys() & {*expression[1:]}:
                 actions[name] = Cost(energy, SRAM_ENERGY * energy, "law", f"sram_table.csv: {self.cells}")
-            elif energy or WIRE not in expression:
+            elif energy or WIRE not in expression:  # an action of wires only has no other energy
                 actions[name] = Cost.exact(energy, "published", "energies.yaml")
         return actions, wires
 

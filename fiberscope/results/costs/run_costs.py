@@ -85,7 +85,8 @@ def charge_run(activity: RunActivity, prices: Prices, chip: ChipParts | None = N
     Args:
         activity: the counts.
         prices: the prices of the machine.
-        chip: the parts that have area, clock and leakage; the families of components by default.
+        chip: the parts that have area, clock and leakage; by default the families of components, and the
+            parts of ``prices.besides``.
     """
     parts = {family: prices.find_part(family) for family in activity.families if family != CHANNELS}
     if chip is None:
@@ -112,7 +113,7 @@ def charge_run(activity: RunActivity, prices: Prices, chip: ChipParts | None = N
 def list_chip_parts(prices: Prices, numbers: Mapping[str, int]) -> ChipParts:
     """Return the parts of a chip: its families of components, and the parts that are no component.
 
-    Off-chip memory is not included.
+    Off-chip memory is not included. A family without a price is included with None.
 
     Args:
         prices: the prices of the machine.
@@ -125,7 +126,7 @@ def list_chip_parts(prices: Prices, numbers: Mapping[str, int]) -> ChipParts:
 
 
 def iterate_area_items(chip: ChipParts) -> Iterator[AreaItem]:
-    """Yield the areas of the parts of a chip."""
+    """Yield the areas of the parts of a chip; one unknown item for a part without a listed area."""
     for name, (number, part) in chip.items():
         areas = part.areas if part else {}
         yield from (AreaItem(name, area, cost.times(number)) for area, cost in areas.items())
@@ -137,6 +138,7 @@ def iterate_static_items(chip: ChipParts, activity: RunActivity) -> Iterator[Ene
     """Yield the energies of clock and leakage of the parts of a chip.
 
     The lower end counts the clock in busy cycles only, the upper end in all cycles, as without gating.
+    Leakage counts over the whole run.
 
     Args:
         chip: the parts.
@@ -165,7 +167,10 @@ NO_WIRES: Final = _build_unknown_energy(WIRES)
 def _iterate_action_items(
     family: str, part: PartCosts | None, members: Sequence[Mapping[str, int]]
 ) -> Iterator[EnergyItem]:
-    """Yield the energies of the actions of a family and their wires; one unknown item without an entry."""
+    """Yield the energies of the actions of a family and their wires; one unknown item without an entry.
+
+    An action that no component of the family counts is left out.
+    """
     if part is None:
         yield _build_unknown_energy(family)
         return
@@ -182,6 +187,7 @@ def _iterate_memory_items(activity: RunActivity, prices: Prices) -> Iterator[Ene
     if not prices.memory:
         yield EnergyItem(CHANNELS, "", MEMORY, UNKNOWN)
         return
+    # in the order of the pairs of ``RunActivity.bits``
     directions = tuple((direction, prices.memory[direction]) for direction in ("read", "write"))
     for tensor, moved in activity.bits.items():
         for (direction, cost), bits in zip(directions, moved, strict=True):

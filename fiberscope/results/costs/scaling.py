@@ -62,6 +62,9 @@ def compute_energy_factor(
     Args:
         source_nm, target_nm: feature sizes within ``LIMITS``.
         source_volts, target_volts: supply voltages.
+
+    Raises:
+        ValueError: above 130 nm, the polynomial of 180 nm is not positive at the voltage (below 0.73 V).
     """
     return _evaluate_energy(target_nm, target_volts) / _evaluate_energy(source_nm, source_volts)
 
@@ -76,9 +79,14 @@ def _evaluate_energy(nanometres: float, volts: float) -> float:
 
 
 def _interpolate(table: Mapping[int, float], nanometres: float) -> float:
-    """Return a value between two nodes of a table, linear in the logarithms of size and value."""
+    """Return a value between two nodes of a table, linear in the logarithms of size and value.
+
+    Args:
+        table: positive values by feature size, in ascending order of sizes.
+        nanometres: a size within the table.
+    """
     nodes = list(table)
-    index = max(1, bisect_left(nodes, nanometres))
+    index = max(1, bisect_left(nodes, nanometres))  # the smallest node is the lower end of the first pair
     low, high = nodes[index - 1], nodes[index]
     share = log(nanometres / low) / log(high / low)
     return exp((1 - share) * log(table[low]) + share * log(table[high]))

@@ -19,6 +19,8 @@ def _accept_number(value: object) -> object:
 
 
 def _build_unit_validator(unit: str, example: str) -> BeforeValidator:
+    """Return a validator that reads a number with this unit only; ``example`` is for the message."""
+
     def number(value: object) -> float:
         match = re.fullmatch(rf"(\d+(?:\.\d+)?) *{unit}", str(value))
         if match is None:
@@ -33,6 +35,8 @@ Netlist = Annotated[str, Field(pattern=_NETLIST)]
 
 
 class _Section(BaseModel):
+    """A section of the file; an unknown key is an error."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -49,8 +53,8 @@ class PartCosts(_Section):
 
     ``actions`` are the energies of its counters, ``operations`` the operations of the report that the part
     performs. ``rtl`` lists its RTL blocks. ``area`` is the area outside of SRAMs and RTL blocks,
-    ``area_upper`` its upper end. ``count`` multiplies all areas. ``paths`` are further RTL blocks that bound
-    the clock only.
+    ``area_upper`` its upper end. ``count`` multiplies all areas, the clock and the leakage. ``paths`` are
+    further RTL blocks that bound the clock only.
     """
 
     source: Annotated[str, Field(min_length=1)]
@@ -80,8 +84,10 @@ class MemoryCosts(_Section):
 class CostsFile(_Section):
     """The content of ``costs.yaml``.
 
-    ``technology`` is in nm, ``voltage`` in volts, ``leakage`` the type of cells of all SRAMs. ``besides`` are
-    parts of the chip that are no component, ``without`` the names of parts without a known cost.
+    ``technology`` is in nm, ``voltage`` in volts, ``leakage`` the type of cells of all SRAMs. ``operations``
+    are the energies of operations of the report. ``parts`` are costs by family of components, or by a pattern
+    of families. ``besides`` are parts of the chip that are no component, ``without`` the names of parts
+    without a known cost.
     """
 
     technology: Annotated[

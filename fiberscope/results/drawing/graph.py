@@ -31,7 +31,7 @@ class Box:
 
     Args:
         name: the name of the family.
-        count: the number of members.
+        count: the number of members; for a box of two families, of the last component's family.
         kind: a value of ``_KINDS``, or ``own``.
     """
 
@@ -42,7 +42,11 @@ class Box:
 
 @dataclass
 class Bundle:
-    """The channels between two boxes, as texts: ``down`` from the upper to the lower box, ``up`` back."""
+    """The channels between two boxes, as texts: ``down`` from the upper to the lower box, ``up`` back.
+
+    Until the layout, ``upper`` is the producer of the first channel. ``layout.arrange`` swaps the two boxes
+    if ``upper`` comes to lie below. Both names are equal for channels within a box.
+    """
 
     upper: str
     lower: str
@@ -71,7 +75,10 @@ def build_graph(kernel: Kernel) -> Graph:
 
 
 def name_boxes(component_families: Iterable[str]) -> dict[str, str]:
-    """Return the box of each family of a machine; the two directions of a network share a box."""
+    """Return the box of each family of a machine; the two directions of a network share a box.
+
+    A family of a single direction keeps its name.
+    """
     families = list(dict.fromkeys(component_families))
     shared = Counter(_strip_direction(family) for family in families)
     return {
@@ -90,6 +97,7 @@ def _choose_kind(component: Component) -> str:
 
 
 def _collect_bundles(kernel: Kernel, names: Mapping[str, str]) -> list[Bundle]:
+    """Return a bundle for each pair of boxes with channels; parallel channels are one text with a count."""
     channels = Counter(
         (_find_family(link.producer), link.producer.port.name, _find_family(link.consumer))
         for link in kernel.wiring.connections

@@ -40,7 +40,10 @@ class Layout:
 
 
 def arrange(graph: Graph) -> Layout:
-    """Compute the layout of a graph."""
+    """Compute the layout of a graph with at least one box.
+
+    Channels within a box are not drawn.
+    """
     layers = _assign_layers(graph)
     bundles = [_point_downward(bundle, layers) for bundle in graph.bundles if bundle.upper != bundle.lower]
     rows = _order_boxes(layers, bundles)
@@ -51,7 +54,11 @@ def arrange(graph: Graph) -> Layout:
 
 
 def _assign_layers(graph: Graph) -> dict[str, int]:
-    """Return the layer of each box: below all its producers, except for channels that close a cycle."""
+    """Return the layer of each box: below the upper box of each bundle, except bundles that close a cycle.
+
+    The layer is the length of the longest path from a box without an upper box. The order of the result is
+    topological.
+    """
     successors: dict[str, list[str]] = defaultdict(list)
     for bundle in graph.bundles:
         successors[bundle.upper].append(bundle.lower)
@@ -61,12 +68,12 @@ def _assign_layers(graph: Graph) -> dict[str, int]:
     def visit(name: str) -> None:
         state[name] = "open"
         for successor in list(successors[name]):
-            if state.get(successor) == "open":
+            if state.get(successor) == "open":  # on the current path, so that this edge closes a cycle
                 successors[name].remove(successor)
             elif successor not in state:
                 visit(successor)
         state[name] = "done"
-        order.insert(0, name)
+        order.insert(0, name)  # before all its successors
 
     for name in graph.boxes:
         if name not in state:
@@ -79,13 +86,14 @@ def _assign_layers(graph: Graph) -> dict[str, int]:
 
 
 def _point_downward(bundle: Bundle, layer: Mapping[str, int]) -> Bundle:
+    """Return the bundle, or a swapped copy if its upper box lies below its lower box."""
     if layer[bundle.upper] < layer[bundle.lower]:
         return bundle
     return Bundle(bundle.lower, bundle.upper, down=bundle.up, up=bundle.down)
 
 
 def _order_boxes(layer: Mapping[str, int], bundles: Iterable[Bundle]) -> list[list[str]]:
-    """Order the boxes of each layer by the mean position of their neighbours."""
+    """Order the boxes of each layer by the mean position of their neighbours (barycenter heuristic)."""
     neighbours: dict[str, list[str]] = defaultdict(list)
     for bundle in bundles:
         neighbours[bundle.upper].append(bundle.lower)
@@ -106,17 +114,22 @@ def _compute_mean(numbers: Iterable[float]) -> float:
 
 
 def _compute_centre(position: int, count: int) -> float:
+    """Return the x of a box in a row of ``count`` boxes, which is centred at 0."""
     return (position - (count - 1) / 2) * (WIDTH + BOX_GAP)
 
 
 def _assign_lanes(bundles: Iterable[Bundle], layer: Mapping[str, int], edge: float) -> dict[int, float]:
-    """Return the lane of each line that crosses layers: short lines inside, upward lines on the left."""
+    """Return the x of the lane of each line that crosses layers, by ``id`` of its bundle.
+
+    Shorter lines are nearer to the boxes. Lines with upward channels only are on the left.
+    """
     occupied: dict[tuple[int, int], set[int]] = defaultdict(set)
     lanes: dict[int, float] = {}
     long_bundles = [bundle for bundle in bundles if layer[bundle.lower] - layer[bundle.upper] > 1]
     for bundle in sorted(long_bundles, key=lambda bundle: layer[bundle.lower] - layer[bundle.upper]):
         side = 1 if bundle.down else -1
         crossed = set(range(layer[bundle.upper], layer[bundle.lower] + 1))
+        # the innermost lane that is free in all crossed layers; one lane for each line is always enough
         number = next(n for n in range(1, len(long_bundles) + 1) if not occupied[side, n] & crossed)
         occupied[side, number] |= crossed
         lanes[id(bundle)] = side * (edge + number * LANE_GAP)
@@ -159,6 +172,7 @@ def _straighten(
             (lower, upper, end_counts[bundle.lower, False] == 1),
             (upper, lower, end_counts[bundle.upper, True] == 1),
         ):
+            # the end must stay on the straight part of the box's edge
             if is_alone and abs(line_ends[fixed_end] - centres[moved_end[1]]) < WIDTH / 2 - RADIUS:
                 line_ends[moved_end] = line_ends[fixed_end]
                 break
@@ -178,6 +192,8 @@ def _compute_heights(
     for bundle in bundles:
         start_x, end_x = line_ends[id(bundle), bundle.upper], line_ends[id(bundle), bundle.lower]
         lane_x = lanes.get(id(bundle), end_x)
+        # A short line turns once, in the only gap between its boxes. A line in a lane also turns above its
+        # end.
         first_turn = last_turn = gaps.add(layer[bundle.upper], start_x, lane_x)
         if id(bundle) in lanes:
             last_turn = gaps.add(layer[bundle.lower] - 1, lane_x, end_x)
@@ -200,7 +216,10 @@ def _compute_heights(
 
 
 class _TrackAssignment:
-    """Assigns the horizontal lines between layers to tracks, without overlaps and with few crossings."""
+    """Assigns the horizontal lines between layers to tracks, without overlaps and with few crossings.
+
+    Add all lines, then call ``assign_tracks``; only then heights are known.
+    """
 
     def __init__(self, layers: int) -> None:
         self._turns: list[list[_Turn]] = [[] for _ in range(layers)]
@@ -218,7 +237,7 @@ class _TrackAssignment:
     def compute_tops(self) -> list[float]:
         """Return the top of each layer."""
         tops = [0.0]
-        for tracks in self._tracks[:-1]:
+        for tracks in self._tracks[:-1]:  # below the last layer there are no lines
             tops.append(tops[-1] + HEIGHT + 2 * LAYER_GAP + TRACK_GAP * max(tracks, default=0))
         return tops
 
@@ -229,6 +248,8 @@ class _TrackAssignment:
 
 def _assign_tracks(turns: list[_Turn]) -> list[int]:
     """Return the track of each line of a gap, from the top; neighbours are swapped to reduce crossings."""
+    # As in a bubble sort, neighbours only are compared; the passes are bounded, since the relation may be
+    # cyclic
     order = list(range(len(turns)))
     for _ in order:
         for index in range(len(order) - 1):
@@ -238,12 +259,14 @@ def _assign_tracks(turns: list[_Turn]) -> list[int]:
     tracks: dict[int, int] = {}
     for line in order:
         blocked = [track for other, track in tracks.items() if _need_two_tracks(turns[other], turns[line])]
+        # below all earlier lines that it could touch, so that the order also holds between tracks
         tracks[line] = max(blocked, default=-1) + 1
     return [tracks[line] for line in range(len(turns))]
 
 
 def _count_crossings(upper: _Turn, lower: _Turn) -> int:
     """Count the crossings of two lines, the first above the second; an overlap counts as nine crossings."""
+    # The upper line goes down at ``upper[1]`` past the lower line; the lower line comes down at ``lower[0]``.
     overlaps = upper[1] == lower[0]
     return 9 * overlaps + (min(lower) < upper[1] < max(lower)) + (min(upper) < lower[0] < max(upper))
 
@@ -252,4 +275,5 @@ def _need_two_tracks(first: _Turn, second: _Turn) -> bool:
     """Return whether two lines need different tracks; a straight vertical line needs no track."""
     if first[0] == first[1] or second[0] == second[1]:
         return False
+    # lines on one track keep a distance of more than two track gaps
     return max(min(first), min(second)) <= min(max(first), max(second)) + 2 * TRACK_GAP

@@ -31,7 +31,7 @@ def svg(graph: Graph, layout: Layout, title: str, marks: Iterable[str] = ()) -> 
         graph: the boxes and bundles.
         layout: their positions.
         title: the accessible title.
-        marks: SVG elements over the boxes.
+        marks: SVG elements over the boxes, inserted as they are.
     """
     left, right, bottom = layout.extent
     frames = list(_iterate_frames(graph, layout))
@@ -72,7 +72,11 @@ def format_sheet(view: tuple[float, float, float, float], title: str, parts: Ite
 def _iterate_frames(
     graph: Graph, layout: Layout
 ) -> Iterator[tuple[str, tuple[float, float, float, float], set[str]]]:
-    """Yield label, rectangle and members of each scope whose boxes have no other box between them."""
+    """Yield label, rectangle and members of each scope that gets a frame.
+
+    A scope is the part of a name before its last dot. It gets a frame if it has several boxes, all with the
+    same count, and no other box lies between them.
+    """
     scopes: dict[str, set[str]] = {}
     for name in graph.boxes:
         scopes.setdefault(name.rpartition(".")[0], set()).add(name)
@@ -80,7 +84,7 @@ def _iterate_frames(
         counts = {graph.boxes[name].count for name in members}
         centres = [layout.boxes[name] for name in members]
         left, right = min(x for x, _ in centres) - WIDTH / 2 - 8, max(x for x, _ in centres) + WIDTH / 2 + 8
-        top = min(y for _, y in centres) - HEIGHT / 2 - 20
+        top = min(y for _, y in centres) - HEIGHT / 2 - 20  # with room for the label
         bottom = max(y for _, y in centres) + HEIGHT / 2 + 8
         enclosed = {name for name, (x, y) in layout.boxes.items() if left < x < right and top < y < bottom}
         if scope and len(members) > 1 and len(counts) == 1 and enclosed == members:
@@ -101,6 +105,7 @@ def _label_with_count(name: str, count: int) -> str:
 
 def _line(line: Line) -> str:
     bundle = line.bundle
+    # arrow tips: a path runs from the upper to the lower box
     markers = {"marker-end": bundle.down, "marker-start": bundle.up}
     attributes = "".join(f' {marker}="url(#tip)"' for marker, channels in markers.items() if channels)
     text = escape("\n".join([*bundle.down, *bundle.up]))
@@ -134,6 +139,7 @@ def _compute_rounding_point(corner: Point, neighbour: Point) -> Point:
 
 
 def _format_box(shape: Box, centre: Point, framed: bool) -> str:
+    # a frame already shows the scope and the count
     label = shape.name.rpartition(".")[2] if framed else _label_with_count(shape.name, shape.count)
     return box(centre, (WIDTH, HEIGHT), shape.kind, label)
 
@@ -158,6 +164,7 @@ def _shrink(label: str, width: float) -> str:
 def _legend_widths(graph: Graph) -> dict[str, float]:
     """Return the width in pixels of the legend's entry for each kind of box in the graph."""
     shown = {box.kind for box in graph.boxes.values()}
+    # 26 for the coloured square and the gaps, 6.6 for a letter of 11 pixels
     return {kind: 26 + 6.6 * len(text) for kind, text in graph.legend.items() if kind in shown}
 
 

@@ -45,8 +45,8 @@ class StackedBars:
     Args:
         groups: the names of the groups.
         bars: the names of the bars of each group.
-        parts: the amounts by part, for each bar and group; a failed run has no amounts.
-        label: the label of the scale.
+        parts: the amounts by part, for each pair of bar and group; a failed run has no amounts, or no entry.
+        label: the label of the scale; its first word names the amounts in the message of an error.
         note: a line below the figure.
         reference: the amount of a reference line, such as 1 for ratios.
     """
@@ -60,12 +60,15 @@ class StackedBars:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of all parts, in stacking order."""
+        """Return the names of all parts, from the bottom up; the drawing puts ``other`` on top of all."""
         return list(dict.fromkeys(name for parts in self.parts.values() for name in parts))
 
 
 def list_energy_parts(report: Report) -> dict[str, float]:
-    """Return the energy of a run in pJ by family, memory first; empty without energies."""
+    """Return the energy of a run in pJ by family, memory first; empty without energies.
+
+    Families other than memory are left out if their energy is 0.
+    """
     if report.energy is None:
         return {}
     energies = {name: sum(actions.values()) for name, actions in report.energy.by_component.items()}
@@ -74,7 +77,7 @@ def list_energy_parts(report: Report) -> dict[str, float]:
 
 
 def list_traffic_parts(report: Report) -> dict[str, float]:
-    """Return the bytes read from and written to memory in a run, by tensor and direction."""
+    """Return the bytes read from and written to memory in a run, by tensor and direction, without zeros."""
     parts: dict[str, float] = {}
     for name, tensor in report.traffic.items():
         parts |= {f"{name} read": tensor.read_bytes, f"{name} written": tensor.write_bytes}
@@ -84,9 +87,13 @@ def list_traffic_parts(report: Report) -> dict[str, float]:
 def limit_parts(
     parts: Mapping[tuple[str, str], Mapping[str, float]], limit: int = len(PATTERNS)
 ) -> dict[tuple[str, str], dict[str, float]]:
-    """Join the parts with the smallest shares, so that at most ``limit`` parts remain.
+    """Join the parts with the smallest shares as ``other``, so that at most ``limit`` parts remain.
 
-    The rank of a part is its largest share of any bar.
+    The rank of a part is its largest share of any bar. In the result, memory is first and ``other`` last.
+
+    Args:
+        parts: the amounts by part, for each pair of bar and group.
+        limit: the number of parts with ``other``; as many as there are patterns by default.
     """
     shares: dict[str, float] = {}
     for amounts in parts.values():
@@ -94,6 +101,7 @@ def limit_parts(
         for name, amount in amounts.items():
             shares[name] = max(shares.get(name, 0.0), amount / total)
     ranked = sorted(shares, key=lambda name: -shares[name])
+    # one of ``limit`` parts is ``other``
     kept_names = set(ranked if len(ranked) <= limit else ranked[: limit - 1])
     order = sorted(filter(kept_names.__contains__, shares), key=lambda name: name != MEMORY_PART)
     limited = {}
@@ -175,6 +183,7 @@ def _name_bars(
     axes.set_xlim(-0.5, panels.groups_per_row - 0.5)
     trim_axes(axes)
     axes.tick_params(axis="x", length=0, pad=1.5)
+    # the names of the groups, on an axis of their own below the names of the bars
     group_axis = axes.secondary_xaxis(location=0)
     group_axis.set_xticks(range(len(groups)), groups, rotation=panels.rotation, fontsize=SMALL)
     for label in group_axis.get_xticklabels() if panels.rotation == 45 else ():

@@ -36,11 +36,12 @@ def draw_front(
     """Draw designs by two measures, both minimized, and their Pareto front.
 
     Args:
-        designs: the measures of the designs by machine.
+        designs: the measures of the designs by machine; every machine has at least one design.
         labels: the labels of the two axes.
         width: the width of the figure, in inches.
         note: a line below the figure.
-        ends: the upper ends of the first measure by design; None draws an arrow from the lower bound.
+        ends: by machine, the upper end of the first measure of each of its designs, in order; None draws an
+            arrow from the lower bound. A machine without an entry has exact measures.
 
     Raises:
         InputError: matplotlib is missing, there are no designs, or more machines than patterns.
@@ -96,18 +97,20 @@ def _draw_intervals(
 
 
 def _scale(axis: Any, values: Sequence[float]) -> None:  # noqa: ANN401  (an axis of matplotlib)
-    """Set a linear or logarithmic scale with plain numbers."""
+    """Set a linear scale, or a logarithmic scale for a ratio above ``LOGARITHMIC``, with plain numbers."""
     low, high = min(values), max(values)
     if low > 0 and high > LOGARITHMIC * low:
         axis._set_axes_scale("log")
         axis.set_major_formatter("{x:g}")
         return
-    margin = 0.08 * (high - low) or 0.1 * high
+    margin = 0.08 * (high - low) or 0.1 * high  # the second if all values are equal
     axis.set_view_interval(max(0.0, low - margin), high + margin, ignore=True)
 
 
 def pareto_front(designs: Sequence[Sequence[float]], largest: Sequence[bool]) -> list[tuple[float, float]]:
-    """Return the designs that no other design dominates, in the order of the first measure.
+    """Return the designs that no other design dominates, the best by the first measure first.
+
+    Equal designs are returned once.
 
     Args:
         designs: two measures of each design.
@@ -116,6 +119,8 @@ def pareto_front(designs: Sequence[Sequence[float]], largest: Sequence[bool]) ->
     signs = [-1.0 if large else 1.0 for large in largest]
     points: list[tuple[float, float]] = []
     least = float("inf")
+    # With smaller as better and in the order of the first measure, a design is dominated if and only if an
+    # earlier design is at most as large in the second measure.
     for first, second in sorted((first_ * signs[0], other * signs[1]) for first_, other in designs):
         if second < least:
             points.append((first * signs[0], second * signs[1]))

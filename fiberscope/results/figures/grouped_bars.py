@@ -42,7 +42,7 @@ class GroupedBars:
         groups: the names of the groups; the last group is the means.
         series: the names of the bars of each group.
         heights: a row for each series with a ratio for each group; None for a missing ratio.
-        errors: the half-widths of the intervals of the ratios, 0 for exact ratios.
+        errors: the half-widths of the intervals of the ratios, in rows as ``heights``; 0 for exact ratios.
         label: the label of the scale.
         note: a line below the figure.
     """
@@ -87,19 +87,21 @@ def plan_panels(groups: Sequence[str], bars: int, width: float, min_bar_points: 
     """Divide groups into rows so that no bar is narrower than ``min_bar_points``.
 
     Args:
-        groups: the names of the groups.
+        groups: the names of the groups, at least one.
         bars: the number of bars of a group.
         width: the width of the figure, in inches.
         min_bar_points: the minimum width of a bar, in points; a row has at least one group in any case.
     """
     points = convert_to_points(width - AXIS_INCHES)
+    # A group is at least as wide as a line of upright text, so that its name never overlaps the next name
     max_groups = max(1, int(points / max(bars * min_bar_points / GROUP_SHARE, SMALL + 2)))
-    rows = -(-len(groups) // max_groups)
+    rows = -(-len(groups) // max_groups)  # rounded up, here and below; rows differ by at most one group
     groups_per_row = -(-len(groups) // rows)
     pitch = points / groups_per_row
     text = measure_text_points(groups, SMALL)
     # Names stay horizontal if they fit the distance of two groups, and stand upright if 45 degrees overlap.
     rotation = 0 if text < 0.95 * pitch else 45 if pitch >= 1.6 * SMALL else 90
+    # 0.71 is the sine of 45 degrees
     height = {0: SMALL, 45: 0.71 * (text + SMALL), 90: text}[rotation]
     ends = [-(-len(groups) * row // rows) for row in range(rows + 1)]
     numbers = [range(start, end) for start, end in pairwise(ends)]
@@ -107,7 +109,7 @@ def plan_panels(groups: Sequence[str], bars: int, width: float, min_bar_points: 
 
 
 def label_groups(axes: Axes, names: Sequence[str], panels: Panels) -> None:
-    """Label the groups of a row, and give all rows the same length."""
+    """Label the groups of a row, and give all rows the same length, so that bars are equally wide."""
     axes.set_xticks(range(len(names)), names, rotation=panels.rotation, fontsize=SMALL)
     for label in axes.get_xticklabels() if panels.rotation == 45 else ():
         label.set(ha="right", rotation_mode="anchor")
@@ -165,6 +167,7 @@ def _draw_row(axes: Axes, bars: GroupedBars, groups: range, panels: Panels) -> N
             label=bars.series[number],
         )
     axes.axhline(1.0, color=INK, linewidth=0.6)
+    # a dotted line before the means
     if groups[-1] == len(bars.groups) - 1 and len(groups) > 1:
         axes.axvline(len(groups) - 1.5, color=INK, linewidth=0.4, linestyle=":")
     label_groups(axes, [bars.groups[group] for group in groups], panels)

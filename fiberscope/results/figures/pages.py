@@ -105,6 +105,7 @@ def _insert(page: Figure, figure: Figure, left: float, bottom: float) -> None:
         """A figure in another figure."""
 
         def draw(self, renderer: RendererBase) -> None:
+            # a figure draws in its own box of inches, which is moved to its place on the page
             figure.set_dpi(page.get_dpi())
             figure.bbox_inches.set_points(np.array([[left, bottom], [left + width, bottom + height]]))
             figure.draw(renderer)
@@ -175,6 +176,7 @@ class TableItem:
     @property
     def height(self) -> float:
         """Return the height in inches, with the caption and the notes."""
+        # half a row for each rule: above each block, above the headings, and at the bottom
         titles = sum(1 for title, _ in self.blocks if title)
         rows = len(self._rows) + titles + (2 if self.groups else 1) + 0.5 * (len(self.blocks) + 2)
         return LINE_HEIGHT * (len(self._caption_lines) + len(self._note_lines)) + ROW_HEIGHT * rows + 0.06
@@ -182,7 +184,8 @@ class TableItem:
     def split(self, height: float) -> Iterator[TableItem]:
         """Yield the table in tables of at most ``height`` inches, or of one row if a row is higher.
 
-        The first keeps the caption, and the last keeps the notes.
+        The first keeps the caption, and the last keeps the notes. The others repeat the caption up to its
+        first dot. Neighbouring blocks with the same title are joined.
         """
         max_rows = max(1, int((height - self.height) / ROW_HEIGHT) + len(self._rows))
         if len(self._rows) <= max_rows:
@@ -276,11 +279,14 @@ def _wrap_lines(text: str, width: float) -> list[str]:
 
 
 def draw_pages(items: Sequence[FigureItem | TableItem], title: str) -> list[Figure]:
-    """Lay out items on letter pages, narrow items in two columns, and return a figure for each page.
+    """Lay out items on letter pages, and return a figure for each page, with its number.
+
+    If any figure is at most ``COLUMN_WIDTH`` wide, all items that are no wider are placed in two columns.
+    Other items are centred. A table that is too high is split; a figure that is too high is cut off.
 
     Args:
         items: figures and tables in their order.
-        title: the title on the first page.
+        title: the title on the first page; empty for no title.
 
     Raises:
         InputError: matplotlib is missing.
@@ -324,9 +330,10 @@ class _Layout:
     def add(self, item: Item) -> None:
         """Draw an item below the previous items, in the other column, or on the next page."""
         is_narrow = self.two_columns and item.width <= COLUMN_WIDTH
-        if not is_narrow:
+        if not is_narrow:  # a wide item starts below both columns
             self._tops = [min(self._tops)] * 2
             self._column = 0
+        # a column that was left for the next column is not used again
         free_columns = [
             column for column in range(self._column, 2) if self._tops[column] - item.height >= TOP_MARGIN
         ]
@@ -368,6 +375,7 @@ def write_pages(pages: Sequence[Figure], path: Path) -> None:
     from matplotlib.backends.backend_pdf import PdfPages  # noqa: PLC0415
 
     content = io.BytesIO()
+    # type 42 embeds TrueType fonts, where the default converts them to Type 3
     with rc_context({"pdf.fonttype": 42}), PdfPages(content, metadata=METADATA[".pdf"]) as pdf:
         for page in pages:
             pdf.savefig(page)

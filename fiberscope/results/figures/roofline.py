@@ -41,12 +41,12 @@ def draw_roofline(
     """Draw the runs of machines under the roof of each machine, on logarithmic scales.
 
     The slope is the peak bandwidth of the memory. The flat part is the number of multipliers of the machine.
-    If that number is unknown, the flat part is the rate of the runs divided by the utilization of the
-    workers.
+    If that number is unknown, the flat part is the rate of a run divided by the utilization of its workers,
+    the largest of all runs. A machine without a run that has operations and traffic is left out.
 
     Args:
         reports: the reports of the runs by machine.
-        multipliers: multiplications per cycle at most; None if unknown.
+        multipliers: multiplications per cycle at most, by machine; None or missing if unknown.
         width: the width of the figure, in inches.
         note: a line below the figure.
 
@@ -93,22 +93,22 @@ class _Machine:
 
     @property
     def bandwidth(self) -> float | None:
-        """Return the peak bandwidth of the memory, in bytes per cycle."""
+        """Return the largest peak bandwidth of the runs' memories, in bytes per cycle; None if unknown."""
         return max((point["bandwidth"] for point in self.points if point["bandwidth"]), default=None)
 
     @property
     def peak(self) -> float | None:
-        """Return the peak of operations per cycle."""
+        """Return the peak of operations per cycle; None if unknown."""
         peaks = (point["peak"] for point in self.points if point["peak"])
         return self.multipliers or max(peaks, default=None)
 
     @property
     def ridge(self) -> float | None:
-        """Return the operations per byte at the intersection of both roofs."""
+        """Return the operations per byte at the intersection of both roofs; None if a roof is unknown."""
         return self.peak / self.bandwidth if self.bandwidth and self.peak else None
 
     def compute_roof(self, intensity: float) -> float:
-        """Return the lower of both roofs."""
+        """Return the lower of both roofs in operations per cycle, at least one of which must be known."""
         limits = [self.bandwidth and self.bandwidth * intensity, self.peak]
         return min(limit for limit in limits if limit)
 
@@ -117,6 +117,7 @@ def _find_extent(intensities: Sequence[float], ridges: Sequence[float | None]) -
     """Return the range of the scale: all runs, and the ridges up to ``MAX_RIDGE_RATIO`` from the runs."""
     low, high = min(intensities), max(intensities)
     near = [ridge for ridge in ridges if ridge and low / MAX_RIDGE_RATIO < ridge < high * MAX_RIDGE_RATIO]
+    # a margin of a factor of 2, as the scale is logarithmic
     return min(low, *near, high) / 2, max(high, *near, low) * 2
 
 
@@ -130,6 +131,7 @@ def _draw_machine(axes: Axes, number: int, machine: _Machine, x_range: tuple[flo
     edge = [Stroke(linewidth=2.0, foreground=INK), Normal()]  # makes pale colours visible on white
     if machine.bandwidth or machine.peak:
         ridge = machine.ridge
+        # on logarithmic scales both parts of a roof are straight, so its corners are enough
         corners = sorted({*x_range, *([ridge] if ridge and x_range[0] < ridge < x_range[1] else [])})
         axes.plot(corners, list(map(machine.compute_roof, corners)), zorder=2, path_effects=edge, **style)
     dots: Any = {"marker": pattern.marker, "markersize": 4.5, "markeredgecolor": INK, "markeredgewidth": 0.4}

@@ -35,7 +35,9 @@ class ParsedNames(NamedTuple):
     """Names in a file.
 
     The text is searched, not parsed: a line of a docstring that looks like an import counts as one. The names
-    are thus a superset, which only adds sources to a digest.
+    are thus usually a superset, which only adds sources to a digest. Two kinds of imports are missed: an
+    import that follows a ``#`` in a text on its line, and a call of ``import_module`` whose literal is on
+    another line.
 
     Args:
         imports: all imports except those for type checkers, including those in functions and calls of
@@ -51,7 +53,7 @@ class ParsedNames(NamedTuple):
 
 
 def parse_names(text: str) -> ParsedNames:
-    """Return the imports and data files of a Python file, or of a file of C types."""
+    """Return the imports and data files that the text of a Python file, or of a file of C types, names."""
     data = _DATA.findall(text) if _ENDS.search(text) else ()
     if "\\\n" in text:  # a continued line
         text = text.replace("\\\n", " ")
@@ -63,8 +65,9 @@ def parse_names(text: str) -> ParsedNames:
 
 
 def _parse_imports(text: str) -> Iterator[Import]:
+    """Yield the imports of a text, in which an import in parentheses may have several lines."""
     for line in _PARENTHESIZED.sub(_join_lines, text).splitlines():
-        if "import" in line:
+        if "import" in line:  # a fast test before the slower pattern
             for match in _IMPORT.finditer(line.partition("#")[0]):
                 yield from _parse_import(match)
 
@@ -77,6 +80,7 @@ def _parse_import(match: re.Match[str]) -> Iterator[Import]:
     if match["module"]:
         names = (part.split() for part in match["names"].split(","))
         yield Import(match["module"].removeprefix(_CYTHON), tuple(tokens[0] for tokens in names if tokens))
+    # the first token: ``as`` and a name may follow
     for part in (match["modules"] or match["literal"] or "").split(","):
         if part.strip():
             yield Import(part.split()[0].removeprefix(_CYTHON))

@@ -26,9 +26,9 @@ GIT_SECONDS = 10.0  # time limit of git
 def commit_and_change(files: Sequence[str], *_modified: int) -> tuple[str | None, bool | None]:
     """Return the commit of the first file's repository, and whether a file differs from the commit.
 
-    Only files below the folder of that repository are compared; an untracked or ignored file differs. Both
-    results are None without a repository. The second is None if git is missing, fails, or takes longer than
-    ``GIT_SECONDS``.
+    Links are resolved first. Only files below the folder of that repository are compared; an untracked or
+    ignored file differs. Both results are None without a repository or without a commit. The second is None
+    if git is missing, fails, or takes longer than ``GIT_SECONDS``.
 
     Args:
         files: a tuple of at least one path.
@@ -98,7 +98,7 @@ def machine_modules(accelerator: Accelerator[Any], parts: Iterable[object] = ())
 
 
 def _iterate_modules(content: object) -> Iterator[str]:
-    """Yield the modules of all classes and functions in nested content."""
+    """Yield the modules of all classes and functions in nested content; other objects are skipped."""
     if isinstance(content, Accelerator):
         content = [getattr(content, field.name) for field in fields(content)]
     if isinstance(content, Mapping):
@@ -107,11 +107,13 @@ def _iterate_modules(content: object) -> Iterator[str]:
         for item in content:
             yield from _iterate_modules(item)
     elif callable(content):
-        yield str(getattr(content, "func", content).__module__)
+        yield str(getattr(content, "func", content).__module__)  # of a ``partial``, its function's
 
 
 def build_source_entry(roots: Roots, request: RecordedRequest) -> Source:
     """Return the entry for the report of a run that is about to begin.
+
+    The digests of modules are shortened to twelve digits; the digest of all sources is complete.
 
     The commit is that of the repository of the first file. ``roots.files`` come first, so that this is the
     user's machine if there is one.
@@ -146,7 +148,7 @@ def list_given_settings(
 ) -> dict[str, Any]:
     """Return the settings of a run as plain values, for the recorded request.
 
-    Values that JSON lacks become text.
+    A value of a type that JSON lacks becomes text; the items of lists and mappings stay as they are.
 
     Args:
         settings: settings by dotted key, which override those of the file.
@@ -171,7 +173,7 @@ def find_operand_name(operand: object) -> str | None:
 
 
 def format_named_parts(parts: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
-    """Return replacement blocks in the format of ``--part``."""
+    """Return replacement blocks in the format of ``--part``; paths are relative to the working directory."""
     return {
         name: f"{_find_module_or_file(make)}:{getattr(make, '__qualname__', type(make).__qualname__)}"
         for name, make in parts.items()
@@ -182,4 +184,5 @@ def _find_module_or_file(make: Callable[..., Any]) -> str:
     """Return the module of a user's component, or its path if the component was loaded from a file."""
     module = str(make.__module__)
     file = getattr(sys.modules.get(module), "__file__", None)
+    # only a module that was loaded from a file has another name than its plain name
     return os.path.relpath(file) if plain_name(module) != module and file else module

@@ -1,6 +1,8 @@
 """Sources that a result depends on: modules and all their imports, except libraries.
 
-The sources are determined from files only. They do not depend on other imports of the process.
+Imports are followed through the texts of files. The set of sources therefore does not depend on what else the
+process has imported. Contents are those on disk, or the contents that the process has loaded (see
+``sources``).
 """
 
 from __future__ import annotations
@@ -111,6 +113,7 @@ class _Walk:
         digests: dict[str, set[str]] = {}
         for path, file in self._files.items():
             digests.setdefault(self._import_name(path), set()).add(file.digest)
+        # files of one name in different folders that are no packages share an entry
         modules = {name: min(own) if len(own) == 1 else _digest(sorted(own)) for name, own in digests.items()}
         return Sources(modules, tuple(self._files))
 
@@ -124,7 +127,7 @@ class _Walk:
         if is_known or not os.path.isfile(path) or _is_generated(path):
             return
         folder, name = os.path.split(path)
-        file = self._files[path] = self._read(path)
+        file = self._files[path] = self._read(path)  # stored before its imports, which can lead back to it
         for import_ in file.parsed.imports:
             self.follow(import_, folder)
         for neighbour in self._list_folder(folder) & {f"{_strip_suffix(name)}.pxd", *file.parsed.data}:
@@ -134,12 +137,13 @@ class _Walk:
         """Add the modules of an import in a file of ``folder``, and the packages of these modules."""
         # Only a relative import means another module in another folder.
         key = import_, folder if import_.module.startswith(".") else ""
-        if key in self._followed:
+        if key in self._followed:  # imports can form cycles
             return
         self._followed.add(key)
         package, *parts = self._enter_first_package(import_.module, folder)
         for part in parts:
             package = self._add_submodule(package, part)
+        # an imported name can be a submodule, or come from an import that the package makes on demand
         for name in import_.names if package else ():
             if not self._add_submodule(package, name):
                 self._follow_lazy_import(package, name)
@@ -194,7 +198,10 @@ class _Walk:
 
 
 def _is_presentation(name: str) -> bool:
-    """Return whether a module only presents results: texts, tables, pictures, public names."""
+    """Return whether a module is the package's root, its version, or part of ``results.report``.
+
+    These modules only present results.
+    """
     return name in (OWN_PACKAGE, VERSION) or f"{name}.".startswith(f"{REPORTS}.")
 
 

@@ -16,8 +16,9 @@ Links = tuple[tuple[str, str], ...]  # component and text of each link of a chai
 class ChainSamples:
     """Wait chains of the components that wait for memory or a network, at up to ``MAX_SAMPLES`` cycles.
 
-    Samples are one cycle apart at first. When there are too many samples, every second one is dropped. In a
-    large machine, a sample has only some of these components, see ``MAX_VISITS``.
+    Samples are one cycle apart at first. When there are too many samples, the distance doubles and the
+    samples between are dropped. A caller that skips cycles may leave a few more samples. In a large machine,
+    a sample has only some of these components, see ``MAX_VISITS``.
 
     Args:
         kernel: a built kernel.
@@ -34,7 +35,7 @@ class ChainSamples:
     def take_sample(self, cycle: int) -> None:
         """Take a sample if one is due; the kernel has executed all cycles before ``cycle``.
 
-        The caller need not call this method in every cycle.
+        The caller need not call this method in every cycle. The start itself is not sampled.
         """
         if cycle <= self._start or (cycle - self._start) % self._interval:
             return
@@ -57,6 +58,7 @@ class ChainSamples:
         limit = max(1, MAX_VISITS // len(self._components))
         if len(waiting) <= limit:
             return waiting
+        # the number of the sample selects the subset, so that the samples cover the components in turn
         first = cycle // self._interval * limit % len(waiting)
         return (waiting + waiting)[first : first + limit]  # continues at the start of the list
 
@@ -69,7 +71,8 @@ class ChainSamples:
     def recorded(self) -> RecordedChains | None:
         """Return the samples; None if no component waited for memory or a network in any sample.
 
-        The samples that are not at a multiple of the returned interval are dropped, here too.
+        The samples that are not at a multiple of the returned interval are dropped, here too. A component
+        that was not in a sample has an empty chain there.
         """
         # The caller may have skipped cycles, so that samples can be further apart than ``_interval``.
         cycles = sorted(self._samples)

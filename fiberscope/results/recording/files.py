@@ -73,7 +73,8 @@ class StateFiles:
     def write(self, watch: StateWatch) -> str | None:
         """Write the recorded states; return the reason if a file could not be written, else None.
 
-        A full disk does not fail the run, because the report is worth more than the file.
+        A full disk does not fail the run, because the report is worth more than the file. If the timeline
+        fails, the trace for Perfetto is not written either.
         """
         from fiberscope.results.recording.perfetto import trace_of  # noqa: PLC0415  (as above)
 
@@ -101,7 +102,10 @@ class KeptStates(StateFiles):
     kept: list[StateTimeline] = field(default_factory=list)
 
     def watch(self, kernel: Kernel) -> StateWatch:
-        """Return the recorder of the selected families over the whole run, without wait chains."""
+        """Return the recorder of the selected families over the whole run, without wait chains.
+
+        Lookahead models stay, because only wait chains look into all channels.
+        """
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (most runs are not watched)
 
         return StateWatch(kernel, families=self.families, max_intervals=MAX_INTERVALS, max_bytes=sys.maxsize)

@@ -25,7 +25,8 @@ class MemoryTrace:
 
     A line is ``cycle R|W address``, with ``RB`` or ``WB`` for a single burst, in the format of
     ``fiberscope.hw.dram.replay``. The cycle of the memory clock precedes the acceptance by one, the latency
-    of the channel. After an error, which is stored in ``fault``, no further lines are written.
+    of the channel. Several channels share the file; a line does not name its channel. After an error, which
+    is stored in ``fault``, no further lines are written.
 
     Args:
         path: the file to create.

@@ -92,6 +92,7 @@ class _Trace:
                 {"iid": number, "str": text.encode()} for text, number in self._peers.items()
             ],
         }
+        # the first packet of the writer: numbers of texts begin here
         cleared = self._messages.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
         return _encode_frame_packet(self._build_packet(interned_data=texts, sequence_flags=cleared))
 
@@ -104,6 +105,7 @@ class _Trace:
                 yield self._track(scope, parts[depth - 1], ".".join(parts[: depth - 1]))
 
     def _track(self, path: str, name: str, parent: str, **fields: object) -> bytes:
+        """Return the description of a new track; an empty ``parent`` makes it a track at the top."""
         number = self._tracks[path] = len(self._tracks) + 1
         description = {"uuid": number, "name": name, "sibling_order_rank": number, **fields}
         if parent:
@@ -116,6 +118,7 @@ class _Trace:
     def _iterate_slices(self, path: str, component: ComponentStates) -> Iterator[bytes]:
         track, first_clock = self._tracks[path], self._base_ticks
         ticks = self._states.clocks[component.clock].base_ticks
+        # the first cycle of the component's clock that does not begin before the window
         first_cycle = -(-self._states.start * first_clock // ticks)
         # Equal events of a track are serialized once; only their timestamps differ.
         begin_event = cache(
@@ -158,6 +161,7 @@ class _Trace:
                 last = count
 
     def _build_event(self, track: int, kind: str, **fields: object) -> bytes:
+        """Return an event without its timestamp, which ``_encode_frame_event`` appends."""
         number = getattr(self._messages.TrackEvent, kind)
         flags = self._messages.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
         return self._build_packet(
@@ -170,7 +174,7 @@ class _Trace:
 
 
 def _number_texts(texts: Iterable[str]) -> dict[str, int]:
-    """Number texts from 1."""
+    """Number distinct texts from 1, because 0 is the value of a field that is not set."""
     return {text: number for number, text in enumerate(dict.fromkeys(texts), start=1)}
 
 

@@ -47,7 +47,7 @@ class RequestRoutes:
         key = id(requester), id(replies)
         route = self._routes.get(key)
         if route is None:
-            if self._kept_places > MAX_PLACES:
+            if self._kept_places > MAX_PLACES:  # start again; a route is found again when it is needed
                 self._routes, self._kept_places = {}, 0
             route = self._routes[key] = self._search(requester, replies)
             self._kept_places += len(route.places)
@@ -58,6 +58,7 @@ class RequestRoutes:
         places: dict[int, tuple[int, ...]] = {}
         ports: tuple[int, ...] = (self._port(requester, replies),)
         expanded = set[tuple[int, bool]]()  # components followed, once for requests and once for replies
+        # ``ports`` also keeps the ports of other branches, so that it may have more ports than a place needs
         channels = list(self._memory_channels[id(requester)][0])
         while channels:
             channel = channels.pop()

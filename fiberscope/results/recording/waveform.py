@@ -34,7 +34,7 @@ class Waveform:
 
 
 def list_files(path: Path) -> dict[str, Path]:
-    """Return the files of a waveform, by their names in messages."""
+    """Return the files that a waveform may write, by their names in messages."""
     from fiberscope.sim.save_file import SAVE_FILE_ENDING, TABLE_ENDING  # noqa: PLC0415  (as below)
     from fiberscope.sim.surfer_file import COMMAND_FILE_ENDING  # noqa: PLC0415  (as below)
 
@@ -82,6 +82,6 @@ def record_waveform(kernel: Kernel, waveform: Waveform | None) -> Iterator[Recor
             raise InputError(str(error)) from error
         yield state
         try:
-            stack.close()
+            stack.close()  # within ``try``, so that a full disk does not end the run
         except OSError as error:
             state.fault = f"{waveform.path}: cannot write the waveform: {error.strerror}"
