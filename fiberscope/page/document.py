@@ -1,8 +1,8 @@
 """HTML document of a page: styles, drawing library, scripts and data in one file.
 
 A content security policy forbids all loads, so that the page works offline. Only a served page may connect,
-to its own server. Data is JSON without ``<``, so
-that no value can end its element. The scripts insert data as text, never as markup.
+to its own server. Data is JSON without ``<``, so that no value can end its element. The scripts insert data
+as text, never as markup.
 """
 
 from __future__ import annotations

@@ -128,8 +128,7 @@ def _read_blocks(report: Report) -> tuple[Graph, dict[str, str]]:
         graph, find_memory_names(graph, TileParameters.model_validate(entries) if entries else None)
     )
     names = block_names(graph.nodes.values())
-    # ``build_drawing`` puts the boxes of the nodes first, in order; boxes of memories follow and stay
-    # unpaired
+    # ``build_drawing`` puts the boxes of the nodes first, in order; boxes of memories follow
     boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, drawing.boxes, strict=False)}
     boxes |= {f"graph.{box}": box for box in drawing.boxes if f"graph.{box}" in report.components}
     prefixes = (*(f"{name}." for name in boxes), SCRATCHPAD)  # units beside a block, and the scratchpad

@@ -23,6 +23,7 @@ from fiberscope.results.report.summary import (
 )
 from fiberscope.results.report.surrogates import format_footnote
 
+# Notes on the counts by component: with states of the whole run, and without.
 STARVED = "An idle component counts as waiting for input while a component that writes to it is not idle."
 AS_REPORTED = (
     "These are the report's counts: a component that lacks a token may count as idle. With a timeline of the "
@@ -35,13 +36,9 @@ def run_data(
 ) -> dict[str, Any]:
     """Return the data of the page of a run, which the scripts of the page read.
 
-    With ``states``, idle cycles of starved components count as waits for input (see ``starved``). If the
-    states cover the whole run, this also holds for the totals of the components; else the totals are the
-    report's.
-
     Args:
         report: the report of the run.
-        states: the recorded states of its components.
+        states: the recorded states; in them, idle cycles of starved components count as waits.
         title: the title of the page; machine and workload by default.
         run_sources: run the Python file that the report names, to draw a user's machine.
 

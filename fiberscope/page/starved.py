@@ -38,6 +38,7 @@ def with_starved(states: StateTimeline) -> StateTimeline:
     while has_changed:
         has_changed = False
         for name, component in states.components.items():
+            # the ports in order: idle cycles that one port explains are not left for the next port
             for port, producers in component.inputs.items() if idle[name].any() else ():
                 producer_cycles = _producer_cycles(name, producers, idle, length)
                 starved_cycles = np.minimum(idle[name], producer_cycles)

@@ -152,7 +152,7 @@ class SortedHeads:  # C: final
         """Insert the next element of a list, if there is one, into the sorted heads."""
         if self.next_elements[number] == self.bounds[first + number + 1]:
             return
-        # coordinate first, then the list, later lists with smaller keys: they leave first
+        # one number that sorts by coordinate, then by list: later lists have smaller keys and leave first
         key = self.coordinates[self.next_elements[number]] * width + width - 1 - number  # C: long
         self.next_elements[number] += 1
         slot = self.head_count  # C: long

@@ -68,7 +68,7 @@ class LiveView:
     def _serve(self, listener: socket.socket, page_data: Mapping[str, str], link: Connection) -> None:
         from fiberscope.page.live.server import serve  # noqa: PLC0415  (needed in this process only)
 
-        self.link.close()
+        self.link.close()  # else the server would never see the end of the run
         serve(listener, self._token, page_data, link)
 
     @property

@@ -26,6 +26,7 @@ _CODE = (Path(__file__), *(Path(__file__).with_name(name) for name in ("schema.p
 FORMAT_MODULES = (*_CODE, Path(references.__file__))  # define the content of a compiled file
 ENERGIES = Path(__file__).parent / "energies.yaml"
 AREAS = Path(__file__).parent / "areas.yaml"
+# A parameter of a netlist: ``schema`` has checked the form of the whole text.
 _ARGUMENT = re.compile(r"(\w+)=([^,()]+)")
 
 

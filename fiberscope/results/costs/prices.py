@@ -169,8 +169,7 @@ def netlist_calls(book: CompiledCosts, parameters: Mapping[str, object]) -> list
 
 def _iterate_names(entry: object) -> Iterator[str]:
     """Yield the names in all expressions of a part."""
-    # A list of texts is an expression, with its location first. A netlist has a mapping too, so it is
-    # searched.
+    # A list of texts is an expression, with its location first. A netlist ends with a mapping.
     if isinstance(entry, list) and entry and all(isinstance(item, str) for item in entry):
         yield from (token for token in entry[1:] if token[0].isalpha())
     elif isinstance(entry, list | dict):

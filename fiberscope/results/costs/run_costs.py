@@ -26,7 +26,7 @@ class RunActivity:
     """Counted activity of a run.
 
     Args:
-        families: the counters of each component, by family.
+        families: the counters of each component, by family; with ``cycles`` and ``busy`` for the clock.
         bits: bits read from and written to memory, by tensor.
         operations: the number of operations by name.
         cycles, seconds: the length of the run.

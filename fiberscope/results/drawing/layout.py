@@ -15,7 +15,7 @@ from fiberscope.results.drawing.graph import Bundle, Graph
 
 WIDTH, HEIGHT = 170, 40  # size of a box in pixels, the unit of all lengths here
 BOX_GAP, LAYER_GAP, TRACK_GAP, LANE_GAP = 26, 28, 9, 14  # distances of boxes, layers, lines in a gap, lanes
-RADIUS = 5  # of rounded corners
+RADIUS = 5  # of the rounded corners of boxes and lines
 SWEEPS = 8  # iterations of the ordering, which converges earlier
 
 Point = tuple[float, float]
@@ -192,8 +192,7 @@ def _compute_heights(
     for bundle in bundles:
         start_x, end_x = line_ends[id(bundle), bundle.upper], line_ends[id(bundle), bundle.lower]
         lane_x = lanes.get(id(bundle), end_x)
-        # A short line turns once, in the only gap between its boxes. A line in a lane also turns above its
-        # end.
+        # A short line turns once, in the only gap between its boxes. A line in a lane turns again.
         first_turn = last_turn = gaps.add(layer[bundle.upper], start_x, lane_x)
         if id(bundle) in lanes:
             last_turn = gaps.add(layer[bundle.lower] - 1, lane_x, end_x)
@@ -248,8 +247,7 @@ class _TrackAssignment:
 
 def _assign_tracks(turns: list[_Turn]) -> list[int]:
     """Return the track of each line of a gap, from the top; neighbours are swapped to reduce crossings."""
-    # As in a bubble sort, neighbours only are compared; the passes are bounded, since the relation may be
-    # cyclic
+    # As in a bubble sort, but with a fixed number of passes, since the relation need not be transitive
     order = list(range(len(turns)))
     for _ in order:
         for index in range(len(order) - 1):

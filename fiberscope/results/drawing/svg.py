@@ -133,7 +133,8 @@ def _is_straight(a: Point, b: Point, c: Point) -> bool:
 def _compute_rounding_point(corner: Point, neighbour: Point) -> Point:
     """Return the point where the rounding of a corner begins, in the direction of ``neighbour``."""
     x, y = neighbour[0] - corner[0], neighbour[1] - corner[1]
-    length = abs(x) + abs(y)
+    length = abs(x) + abs(y)  # one of both is 0
+    # at most half of a segment, because its other end may be rounded too
     fraction = min(RADIUS, length / 2) / length if length else 0.0
     return corner[0] + x * fraction, corner[1] + y * fraction
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _COMMENT = re.compile(r"#[^\n]*")
+# A block under ``if TYPE_CHECKING:``, with all lines that are blank or indented more.
 _FOR_TYPES = re.compile(
     r"^(?P<indent>[ \t]*)if (?:typing\.)?TYPE_CHECKING:[ \t]*\n(?:(?P=indent)[ \t]+\S[^\n]*\n|[ \t]*\n)*",
     re.M,
@@ -55,7 +56,7 @@ class ParsedNames(NamedTuple):
 def parse_names(text: str) -> ParsedNames:
     """Return the imports and data files that the text of a Python file, or of a file of C types, names."""
     data = _DATA.findall(text) if _ENDS.search(text) else ()
-    if "\\\n" in text:  # a continued line
+    if "\\\n" in text:  # a continued line, as imports are searched line by line
         text = text.replace("\\\n", " ")
     for_types = ""
     if "TYPE_CHECKING" in text:

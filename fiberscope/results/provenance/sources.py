@@ -292,8 +292,9 @@ def modification_time(path: str) -> int:
 def _find_executed_file(path: str) -> str:
     """Return the file that determines the executed code.
 
-    Usually this is the source. If a compiled module is older than its source, the compiled module is executed
-    and returned. Times of files in libraries are those of their installation and are ignored.
+    Usually this is the source, also if a compiled module that is newer is executed in its place. If a
+    compiled module is older than its source, the compiled module is executed and returned. Times of files in
+    libraries are those of their installation and are ignored.
     """
     compiled = f"{path.removesuffix('.py')}{EXTENSION_SUFFIXES[0]}"
     if import_mode.uncompiled_requested() or not path.endswith(".py") or not os.path.isfile(compiled):

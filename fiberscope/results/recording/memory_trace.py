@@ -118,7 +118,7 @@ def _list_channels(kernel: Kernel) -> list[MemoryChannel]:
 
 
 def _finish(trace: MemoryTrace, partial: Partial, path: Path) -> str | None:
-    """Rename a complete trace to its path, or return the error message."""
+    """Rename a complete trace to its path and return None, or return the error message."""
     trace.close()
     if trace.fault is None:
         try:
