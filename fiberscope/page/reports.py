@@ -57,6 +57,7 @@ def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
     """Return a store of reports by digest; settings that differ between reports are its parameters."""
     configs = [flatten_parameters(report.config) for report in reports.values()]
     keys = {key for config in configs for key in config}
+    # a setting that only some reports have differs too, as null from its value
     differing = {key for key in keys if len({json.dumps(config.get(key)) for config in configs}) > 1}
     store = Store(folder, make=True)
     for (digest, report), config in zip(reports.items(), configs, strict=True):

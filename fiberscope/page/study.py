@@ -209,6 +209,7 @@ def _build_column(
     if name not in runs or (name not in ALWAYS_SHOWN and role == "measure" and runs[name].isna().all()):
         return None
     values = runs[name]
+    # a run without a parameter differs from a run with it; a missing identity is no difference
     differs = is_distinguishing and values.nunique(dropna=role == "identity") > 1
     is_number = values.dtype.kind in "iuf"
     plain_values = values.astype(object).where(values.notna(), None).tolist()

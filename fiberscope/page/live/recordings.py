@@ -164,6 +164,7 @@ class Recordings:
         """End the copy, and remove the files that it has not completed."""
         self._link.close()
         with suppress(OSError):
+            # the group: the copy, and any program that it has started
             os.killpg(self._process_group, signal.SIGTERM)
         self._process.join(EXIT_SECONDS)
         for recording in self.entries:

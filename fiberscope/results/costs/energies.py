@@ -79,7 +79,7 @@ class EnergyTable:
             actions = components.setdefault(owner.rpartition(".")[2] if keeps_last_name else owner, {})
             for action in table.actions:
                 entry = ActionEnergy(action.energy, action.bits, action.source or name)
-                previous = actions.get(action.name, entry)
+                previous = actions.get(action.name, entry)  # the first entry is compared with itself
                 actions[action.name] = max(entry, previous, key=lambda candidate: candidate.picojoules)
         return cls(name, components)
 

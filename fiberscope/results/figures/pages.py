@@ -346,6 +346,7 @@ class _Layout:
             if is_narrow
             else SIDE_MARGIN + (TEXT_WIDTH - item.width) / 2
         )
+        # 0.2: an item wider than the page begins on the page, and is cut off on the right only
         item.draw(self.pages[-1], max(left, 0.2), self._tops[self._column])
         next_top = self._tops[self._column] - item.height - ITEM_GAP
         self._tops = [

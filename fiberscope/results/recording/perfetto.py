@@ -153,7 +153,7 @@ class _Trace:
     def _iterate_counter_events(self, track: int, tokens: Iterable[int]) -> Iterator[bytes]:
         """Yield the fill of a queue at the end of each interval in which it changed."""
         counts = cache(lambda count: self._build_event(track, "TYPE_COUNTER", counter_value=count))
-        last = -1
+        last = -1  # no count, so that the first interval always has an event
         for number, count in enumerate(tokens, start=1):
             if count != last:
                 cycle = min(self._states.start + number * self._states.interval, self._states.end)
