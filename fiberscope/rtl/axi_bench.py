@@ -52,7 +52,7 @@ def ram(dut: Handle, number: int, shared: Handle = None) -> Handle:
 
 
 async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
-    """Fail if a master ends or changes an offer before it is taken.
+    """Fail if a master ends or changes an offer before it is taken; AXI forbids both. It never returns.
 
     Args:
         dut: the machine.
@@ -61,7 +61,7 @@ async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
     """
     valid, ready = (getattr(dut, f"{prefix}{name}") for name in ("valid", "ready"))
     wires = [getattr(dut, f"{prefix}{name}") for name in fields]
-    pending_offer: list[int] | None = None
+    pending_offer: list[int] | None = None  # the offer of the cycle before, if it was not taken
     while True:
         await RisingEdge(dut.clk)
         offer = [int(wire.value) for wire in wires] if int(valid.value) else None
@@ -70,7 +70,11 @@ async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
 
 
 def pointers() -> tuple[int, int]:
-    """Return the address of the row pointers of Z, and the number of their bits for the end of a row."""
+    """Return the address of the row pointers of Z, and the number of their bits for the end of a row.
+
+    The low bits of a pointer are the end of its row among the elements of Z that a processing element writes.
+    The bits above are the number of the processing element. An empty row has the pointer 0.
+    """
     return BENCH_DATA["pointers"]["z"], BENCH_DATA["pointers"]["end_bits"]
 
 
@@ -87,12 +91,20 @@ class Element:
         self.pages: list[int] = []
 
     def address_of(self, number: int) -> int:
-        """Return the address of element ``number`` of Z, counted within this processing element."""
+        """Return the address of element ``number`` of Z, counted within this processing element.
+
+        Raises:
+            IndexError: the processing element has not received the page of this element.
+        """
         page, offset = divmod(number * ELEMENT, PAGE)
         return PRODUCT_ADDRESS + self.pages[page] * PAGE + offset
 
     def record_page(self, page: int) -> tuple[int, int]:
-        """Record a page if the element receives it; return whether it does, and whether a task ends."""
+        """Record a page if the element receives it now; return whether it does, and whether a task ends.
+
+        Args:
+            page: the number that the page gets if it is received.
+        """
         has_page = int(self._paged.value)
         if has_page:
             self.pages.append(page)
@@ -126,6 +138,7 @@ def product(memory: Handle, elements: Sequence[Element]) -> dict[int, list[tuple
     entries = {}
     for i, element in enumerate(elements):
         start, rows = 0, [row for row, pointer in enumerate(ends) if pointer and pointer >> end_bits == i]
+        # an element writes its rows without gaps: a row begins where the row with the next lower end ends
         for row in sorted(rows, key=ends.__getitem__):
             end = ends[row] & (1 << end_bits) - 1
             addresses = [element.address_of(index) for index in range(start, end)]
@@ -143,7 +156,7 @@ def expected() -> dict[int, list[tuple[int, int]]]:
     """Return the non-empty rows of the event model's product, in the same form."""
     z = BENCH_DATA["product"]
     elements = list(zip(z["columns"], z["values"], strict=True))
-    bounds = zip(z["pointers"], z["pointers"][1:], strict=False)
+    bounds = zip(z["pointers"], z["pointers"][1:], strict=False)  # equal bounds are those of an empty row
     return {row: elements[slice(*pair)] for row, pair in enumerate(bounds) if len(set(pair)) > 1}
 
 
@@ -162,7 +175,7 @@ async def the_product_is_right_and_the_protocol_is_kept(dut: Handle) -> None:
     Clock(dut.clk, 2, unit="ns").start()
     memory = ram(dut, 0)
     for i in range(1, BENCH_DATA["channels"]):
-        ram(dut, i, memory.mem)
+        ram(dut, i, memory.mem)  # the ports are channels of one memory
     for address, line in BENCH_DATA["memory"]:
         memory.write(address, int(line).to_bytes(LINE, "little"))
     dut.load_valid.value, dut.rst.value = 0, 1

@@ -72,7 +72,7 @@ class CosimulationResult:
     """Result of a cosimulation: reports with and without RTL, and their comparison.
 
     Args:
-        component: report of the run with the components.
+        component: report of the run with the components alone, the reference run.
         rtl: report of the run with RTL.
         exercised: tokens, stalls and differences of each RTL module, by instance name.
         files: files that the run with RTL has written, by description.
@@ -114,11 +114,17 @@ class CosimulationResult:
         return tuple(self.exercised)
 
     def entries(self) -> int:
-        """Return the number of report entries that both runs have to agree on."""
+        """Return the number of report entries that both runs have to agree on.
+
+        Entries that only the report with RTL has are not counted; ``differences`` lists them.
+        """
         return len(self._compared_entries(self.component)) - len(self.missing_counters())
 
     def _compared_entries(self, report: Report) -> dict[str, object]:
-        """Return the compared entries, without components that a single module replaces together."""
+        """Return the compared entries, without components that a single module replaces together.
+
+        If there are such components, the bottleneck is left out too, because it names components.
+        """
         prefixes = self._omitted_prefixes
         omitted = (*prefixes, "bottleneck") if prefixes else ()
         return {key: entry for key, entry in _entries(report).items() if not key.startswith(omitted)}
@@ -216,7 +222,7 @@ def _run_and_compare(
     """Run with and without RTL, and return both reports. Without replacements, the machine is one module."""
     if simulator != PYRTL:
         _check_folder(request, replacements, folder)
-    reference_request = replace(request, waveform=None, lock_step=False)
+    reference_request = replace(request, waveform=None, lock_step=False)  # the waveform is that of the RTL
     with ReferenceProcess(lambda: simulate_request(reference_request, makers_by_block)) as component:
         try:
             if request.sources:
@@ -236,7 +242,9 @@ class _Attempt:
     component: ReferenceProcess
 
     def outcome(self, folder: Path, recorder: Recorder | None) -> CosimulationResult:
-        """Run with and without RTL.
+        """Run with RTL, wait for the reference run, and return both reports.
+
+        If both runs fail, the error of the reference run is raised, as the RTL need not be at fault then.
 
         Raises:
             FailedCosimulationError: the accelerator fails only with RTL.

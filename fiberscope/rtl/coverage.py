@@ -41,7 +41,10 @@ class Coverage:
         return [name for name, count in self.bins().items() if not count]
 
     def rows(self) -> Iterator[str]:
-        """Yield the lines of a table: one for each port, or for all members of an array."""
+        """Yield the lines of a table: one for each port, or for all members of an array.
+
+        The counts of the members are added up. The table has the kinds of ``COLUMNS`` only, and no counters.
+        """
         for port, members in _arrays(self.ports).items():
             name = port if len(members) == 1 else f"{port} ({len(members)})"
             counts = "".join(f"{sum(member[kind] for member in members):>14,}" for kind in COLUMNS)
@@ -49,7 +52,7 @@ class Coverage:
 
 
 def _arrays(ports: PortBins) -> dict[str, list[Mapping[str, int]]]:
-    """Return the streams by port, without index."""
+    """Return the counts of the streams of each port; ``in[0]`` and ``in[1]`` are streams of ``in``."""
     arrays: dict[str, list[Mapping[str, int]]] = {}
     for label, kinds in ports.items():
         arrays.setdefault(label.partition("[")[0], []).append(kinds)

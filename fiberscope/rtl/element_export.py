@@ -87,6 +87,8 @@ class ElementRequest:
     def machine(self) -> MappedMachine:
         """Return the machine with ideal or registered memory. ``leaf`` runs it.
 
+        Any other memory of the settings is replaced by ideal memory.
+
         Raises:
             InputError, ConfigurationError, WorkloadError: there is no such machine.
         """
@@ -129,7 +131,8 @@ class ExportedElement:
 def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> dict[str, str]:
     """Draw small tensors for the inputs of a machine, and write them as files. Vectors are dense.
 
-    Values have both signs, except for a cascade that iterates, as a negative cycle would never end.
+    About 40 % of the elements of other tensors are nonzero. Equal calls draw equal tensors. Values have both
+    signs, except for a cascade that iterates, as a negative cycle would never end.
 
     Args:
         specification: name of the machine.
@@ -139,6 +142,7 @@ def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> di
     Returns:
         The path of each tensor's file.
     """
+    # any size completes the specification: only its names, ranks and equations are used here
     preliminary = draft(specification_of(specification))
     outline = preliminary.complete(dict.fromkeys(preliminary.missing, max(SIZES)))
     sizes = _drawn_sizes(outline)
@@ -156,7 +160,10 @@ def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> di
 
 
 def _drawn_sizes(outline: Specification) -> Mapping[str, int]:
-    """Return the sizes of the ranks of inputs. Ranks with a common index have the same size."""
+    """Return the sizes of the ranks of inputs. Ranks with a common index have the same size.
+
+    A group of such ranks has the size of its first rank among the inputs.
+    """
     rank_groups = DisjointSet(rank for tensor in outline.tensors.values() for rank in tensor.ranks)
     for einsum in outline.einsums:
         if isinstance(einsum.equation, Equation):
@@ -178,7 +185,7 @@ def export_element(order: ElementRequest, folder: Path, period: float | None = N
     Args:
         order: the instance.
         folder: folder of the files.
-        period: clock period in ns; None for that of the instance in the machine.
+        period: clock period in ns; None or 0 for the period of the instance in the machine.
 
     Raises:
         InputError, ConfigurationError, WorkloadError: see ``ElementRequest.leaf``; or the folder cannot be
@@ -211,7 +218,8 @@ def export_element(order: ElementRequest, folder: Path, period: float | None = N
 def check_element(exported: ExportedElement, simulator: str, folder: Path) -> int:
     """Run a module with the input tokens of its machine, and compare streams; return the number of tokens.
 
-    The compared streams are those into the module's blocks and those at its outputs.
+    The compared streams are those into the module's blocks and those at its outputs. PyRTL runs the module
+    from its description, another simulator runs the exported Verilog.
 
     Args:
         exported: the exported instance.

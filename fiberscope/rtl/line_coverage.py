@@ -47,10 +47,16 @@ class Point:
 
     @classmethod
     def parse(cls, key: str) -> Point:
-        """Parse the key of Verilator's record: pairs of name and text, in any order."""
+        """Parse the key of Verilator's record: pairs of name and text, in any order.
+
+        The character 1 begins a pair, the character 2 ends its name.
+
+        Raises:
+            KeyError, ValueError: the key lacks a pair, or has another form.
+        """
         fields = dict(pair.split("\2", 1) for pair in key.split("\1") if pair)
         page, _, module = fields["page"].partition("/")
-        kind = page.removeprefix("v_")
+        kind = page.removeprefix("v_")  # the page is ``v_line/MODULE``; ``S`` are the lines of a block
         lines = tuple(_parse_ranges(fields.get("S", fields["l"]))) if kind != TOGGLE else ()
         return cls(fields["f"], int(fields["l"]), int(fields["n"]), kind, module, fields["o"], lines)
 
@@ -81,7 +87,7 @@ class LineCoverage:
     def lines(self, module: str | None = None, file: str | None = None) -> dict[tuple[str, int], int]:
         """Return how often each line with a line or branch point ran, by file and number.
 
-        A line with several points has the maximum of their counts.
+        A line with several points has the maximum of their counts. Lines without a point are left out.
 
         Args:
             module: only lines of this module; None for all.
@@ -132,7 +138,10 @@ class LineCoverage:
                 yield f"{signal}: {count:,} of {all_toggles[signal]:,} toggles missing"
 
     def lcov(self) -> str:
-        """Return lines and branches in the format of lcov; it has no records for toggles."""
+        """Return lines and branches in the format of lcov; it has no records for toggles.
+
+        The number of a branch within its line (third field of ``BRDA``) is its column.
+        """
         records = []
         for file in sorted({point.file for point in self.counts}):
             lines = {number: count for (_, number), count in self.lines(file=file).items()}
@@ -166,6 +175,10 @@ def keep_counts(modules: Iterable[VerilatedModule], folder: Path) -> None:
     """Write the counts of all instances of modules, added up by point, to the file ``DATA`` of a folder.
 
     Verilator writes the counts of one instance, and replaces the file each time.
+
+    Args:
+        modules: modules that were compiled for coverage.
+        folder: the existing folder.
     """
     counts: Counter[str] = Counter()
     for module in modules:
@@ -205,5 +218,8 @@ def write_line_coverage(folder: Path, file: Path) -> Iterator[str]:
 
 
 def outputs(file: Path) -> dict[str, Path]:
-    """Return the lcov file and the report in text beside it, by their names in messages."""
+    """Return the lcov file and the report in text beside it, by their names in messages.
+
+    For a ``file`` that ends in ``.txt`` both are the same path, which ``check_outputs`` refuses.
+    """
     return {"--line-coverage": file, "its report": file.with_suffix(".txt")}

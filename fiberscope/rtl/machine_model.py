@@ -76,7 +76,7 @@ class MachineModel:
         configured, maker = _configured(accelerator, settings)
         self.problem: Problem = maker.load(a, None, exact=False, progress=ignore_progress)
         interface = _interface(accelerator, configured)
-        channels = len(interface.streams) // 2
+        channels = len(interface.streams) // 2  # all streams of requests come before those of replies
         requests, replies = interface.streams[:channels], interface.streams[channels:]
         numbers = count()  # the machine creates its memory channels in the order of their ports
 
@@ -94,7 +94,7 @@ class MachineModel:
         self._has_ended = False
 
     def outputs(self) -> dict[str, int]:
-        """Return the bits of every output in the next cycle; ``done`` stays high when the machine is done."""
+        """Return the bits of every output in the next cycle; ``done`` stays high once the machine is done."""
         bits = {DONE: int(self._has_ended)}
         for pins in self._pins:
             bits.update(pins.outputs())
@@ -105,6 +105,7 @@ class MachineModel:
         for pins in self._pins:
             pins.move(wires)
         cycle = self._pins[0].cycle
+        # a step of the kernel may be of another clock: step until the pins have had their cycle
         while self._pins[0].cycle == cycle and self._kernel.step():
             pass
         self._has_ended = self._has_ended or self._is_done()
@@ -118,7 +119,10 @@ class MachineModel:
         return not any(next(iter(blocked_by(unit, wiring)), "") for unit in self._other_components)
 
     def fault(self) -> str | None:
-        """Describe the fault of the machine's answer; None if the answer is right."""
+        """Describe the fault of the machine's answer; None if the answer is right.
+
+        Before ``done`` has been high, the fault is that the machine has not ended.
+        """
         if not self._has_ended:
             return "the machine has not come to its end"
         comparison = self.problem.check(self._machine.result())

@@ -22,10 +22,12 @@ class TooLongError(Exception):
 class ReferenceProcess:
     """A run in a forked process, started and ended by the context (``with``).
 
-    If that process fails, ``report`` repeats the run in this process, for its error.
+    If that process fails, ``report`` repeats the run in this process, for its error. The report passes
+    through a file: it has no answer (``Report.result`` is None) unless the run was repeated here.
 
     Args:
-        run: returns the report.
+        run: returns the report. It is called in a fork, which sees all objects of this process as they were
+            at the start; it may be called again here.
     """
 
     def __init__(self, run: Callable[[], Report]) -> None:
@@ -54,7 +56,7 @@ class ReferenceProcess:
         self._folder.cleanup()
 
     def report(self) -> Report:
-        """Wait for the report and return it.
+        """Wait for the report and return it; later calls return the same report.
 
         If the process failed or could not start, the run is executed here, and raises its error.
         """
@@ -75,9 +77,11 @@ class ReferenceProcess:
         Args:
             stage: name of the stage; only ``cycles`` counts.
             cycle: current cycle of the run with RTL.
+            _limit: total of the stage, which callbacks get and this one does not need.
 
         Raises:
-            TooLongError: the limit is reached.
+            TooLongError: the limit is exceeded.
+            Exception: the reference run has failed; its error, as of ``report``.
         """
         if stage == "cycles" and not self._process.is_alive() and cycle > self.limit:
             raise TooLongError
@@ -90,4 +94,4 @@ def _write(run: Callable[[], Report], path: Path) -> None:
     with contextlib.suppress(BaseException):
         run().write(path)
         code = 0
-    os._exit(code)
+    os._exit(code)  # a fork must not run the exit handlers of its parent, nor write its buffers again

@@ -56,7 +56,10 @@ def condense_error(error: Exception, folder: Path) -> InputError:
 
 
 def full_folder(folders: Iterable[Path]) -> Path | None:
-    """Return the first folder without space for a file of 1 MiB; None if all have space."""
+    """Return the first folder without space for a file of 1 MiB; None if there is none.
+
+    A folder that is missing or cannot be written to does not count as full.
+    """
     return next((folder for folder in folders if _is_full(folder)), None)
 
 
@@ -96,9 +99,11 @@ def find_block(name: str, machine: str = "") -> RtlBlock:
 
     Raises:
         InputError: there is no such block; names the nearest.
+        ModuleNotFoundError: PyRTL is not installed.
     """
     from fiberscope.rtl.block_names import read_block_names
 
+    # A wrong name is reported even without PyRTL, which the import of the units needs.
     if find_spec("pyrtl") is None and not machine:
         _full_name(name, read_block_names())
     from fiberscope.rtl.units import units
@@ -130,7 +135,7 @@ def parse_parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:
 
 
 def rtl_blocks() -> Mapping[str, RtlBlock]:
-    """Return the catalogue, whose import loads all RTL modules."""
+    """Return the catalogue by name, without the units of machines. Its import loads all RTL modules."""
     from fiberscope.hw.rtl.catalogue import BLOCKS
 
     return BLOCKS

@@ -56,7 +56,7 @@ def _shipped_units(accelerator: str) -> Mapping[str, RtlBlock]:
 
 
 def _modules(accelerator: str) -> Iterator[ModuleType]:
-    """Import the modules of a shipped machine that define units."""
+    """Import the modules of a shipped machine that define units; none for a name without a folder."""
     package = f"fiberscope.accelerators.{accelerator}"
     folder = Path(accelerators.__path__[0]) / accelerator
     return (import_module(f"{package}.{file.stem}") for file in sorted(folder.glob(FILES)))
@@ -69,6 +69,9 @@ def _user_units(files: tuple[tuple[Path, int], ...]) -> Mapping[str, RtlBlock]:
 
 
 def _units_of(modules: Iterable[ModuleType], *, listed: bool = True) -> Mapping[str, RtlBlock]:
-    """Return the listed or the unlisted units among the variables of modules, by name."""
+    """Return the listed or the unlisted units among the variables of modules, by name.
+
+    Of units with the same name, the last counts. Imported units count too.
+    """
     blocks = (block for module in modules for block in vars(module).values())
     return {block.name: block for block in blocks if isinstance(block, RtlBlock) and block.listed == listed}

@@ -54,7 +54,10 @@ class BenchResult:
         return sum(map(len, next(iter(self.transcripts.values())).values()))
 
     def differences(self) -> Iterator[str]:
-        """Yield one line for each test with the first transfer in which two transcripts differ."""
+        """Yield one line for each test with the first transfer in which two transcripts differ.
+
+        A transfer differs if its cycle, port or lanes differ. A bench on one device yields nothing.
+        """
         if len(self.transcripts) < len((MODEL, RTL)):
             return
         model, rtl = self.transcripts[MODEL], self.transcripts[RTL]
@@ -74,6 +77,7 @@ def _describe_transfer(transfer: list[Any] | None, other: list[Any] | None) -> s
     cycle, port, lanes = transfer
     other_lanes = other[2] if other is not None and other[1] == port else []
     pairs = enumerate(zip_longest(lanes, other_lanes))
+    # of a token in another port, all lanes count as different
     different = [i for i, (lane, other_lane) in pairs if lane != other_lane]
     numbers = different or list(range(len(lanes)))  # all lanes if only the cycle differs
     texts = [f"lane {i} {_fields(lanes[i])}" for i in numbers] if len(lanes) > 1 else [_fields(lanes[0])]
@@ -101,7 +105,7 @@ def run_block_bench(
         bench: the file; imports are resolved in its folder.
         block: the block under test, with a channel at each port (``fiberscope.hw.rtl.kit.registered``).
         parameters: parameters of the block.
-        device: one of ``DEVICES``.
+        device: one of ``DEVICES``; for both, the model runs first, and a failed test ends the bench.
         simulator: an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``.
         folder: folder of Verilog, logs and transcripts.
         line_coverage: whether Verilator counts lines, branches and toggles of the RTL.
@@ -145,6 +149,8 @@ def _run(
     arguments: tuple[str, ...] = (),
 ) -> tuple[int, Transcript, list[str]]:
     """Run the tests of a file on a module; return their number, their transcript, and protocol violations.
+
+    If a test fails, the violations are at the beginning of the message of ``FailedBenchError``.
 
     Args:
         bench: the file.

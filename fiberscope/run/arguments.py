@@ -25,6 +25,7 @@ def check_types(arguments: Mapping[str, object], prefix: str = "") -> None:
 
     Raises:
         InputError: an argument has another type; the message has the expected type.
+        KeyError: a name is no key of ``_CHECKS``.
     """
     for name, value in arguments.items():
         is_valid, expected = _CHECKS[name]
@@ -33,7 +34,7 @@ def check_types(arguments: Mapping[str, object], prefix: str = "") -> None:
 
 
 def _is_cycle(value: Any) -> bool:  # noqa: ANN401
-    try:
+    try:  # integers of numpy are valid too, but True is no number of cycles
         return not isinstance(value, bool) and operator.index(value) >= 1
     except TypeError:
         return False
@@ -113,6 +114,9 @@ def merge_settings(
 ) -> dict[str, object]:
     """Merge settings with keywords such as ``pe__count=64``, by dotted key.
 
+    A keyword with a double underscore is taken as a setting. Whether the machine has this setting is checked
+    later, with the values.
+
     Args:
         accelerator: the machine.
         settings: the settings by dotted key.
@@ -120,7 +124,8 @@ def merge_settings(
         arguments: the names of the other arguments, for suggestions.
 
     Raises:
-        InputError: a keyword is neither a setting nor an argument, or a setting is given twice.
+        InputError: a keyword without a double underscore is neither a setting nor an argument, or a setting
+            is given twice.
     """
     keys = {*(key.replace(".", "__") for key in leaf_keys(accelerator.configuration)), *arguments}
     merged = dict(settings)
@@ -151,6 +156,8 @@ def check_part_names(accelerator: Accelerator[Any], parts: Iterable[str]) -> Non
 
 def check_options(accelerator: Accelerator[Any], options: RunOptions) -> None:
     """Check that an accelerator supports the fidelity and the options of a run.
+
+    An option that is false, empty or None counts as not given.
 
     Raises:
         InputError: an option is not supported; the message names the option.

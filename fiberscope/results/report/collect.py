@@ -82,7 +82,7 @@ def report(
     watch: Watch | None,
     inputs: RunInputs,
 ) -> Report:
-    """Return the report of a run, complete or not, with its answer.
+    """Return the report of a run, complete or not, with its answer; garbage collection pauses meanwhile.
 
     Args:
         accelerator, problem, model, run: the machine, its problem, the model after the run, and its end.
@@ -132,7 +132,11 @@ def _run_fields(run: Run, watch: Watch | None) -> dict[str, Any]:
 
 
 def _count_stage_cycles(starts: Mapping[str, int], cycles: int) -> dict[str, int]:
-    """Return the cycles of each stage, by name. A stage ends when the next begins, the last with the run."""
+    """Return the cycles of each stage, by name. A stage ends when the next begins, the last with the run.
+
+    ``starts`` has the first cycle of each stage in ascending order. Cycles before the first stage belong to
+    no stage.
+    """
     ends = [*list(starts.values())[1:], cycles]
     # not strict: without stages, ``ends`` has one element all the same
     return {name: end - start for (name, start), end in zip(starts.items(), ends, strict=False)}

@@ -9,7 +9,10 @@ from fiberscope.results.report.parts import Record
 
 
 def format_cost_lines(report: Record) -> dict[str, str]:
-    """Return lines of energy with its delay product, area and clock, as intervals or lower bounds."""
+    """Return lines of energy with its delay product, area and clock, as intervals or lower bounds.
+
+    Without energy there are no lines. Without a known area, area and clock have no line.
+    """
     energy, area = report.energy, report.area
     if energy is None:
         return {}
@@ -55,6 +58,7 @@ def _format_joules(picojoules: float) -> str:
 
 
 def _describe_exclusions(without: tuple[str, ...]) -> str:
+    """Name the first three parts without a known cost, and count the others; empty without such parts."""
     first, more = ", ".join(without[:3]), len(without) - 3
     return f"; excludes {first}" + (f" and {more} more" if more > 0 else "") if without else ""
 
@@ -62,9 +66,11 @@ def _describe_exclusions(without: tuple[str, ...]) -> str:
 def scale_unit(number: float, units: tuple[str, ...], step: int) -> str:
     """Format a number with the first unit in which the number is below ``step``, or with the last unit.
 
+    The unit is chosen before rounding: 1023.999 KiB is written as ``1,024.00 KiB``.
+
     Args:
         number: the number in the first unit, which is written without decimals; in other units, with two.
-        units: the units in ascending order.
+        units: the units in ascending order; an empty unit adds no blank.
         step: the ratio of a unit to the unit before.
     """
     power = 0

@@ -36,6 +36,7 @@ def load_prices(accelerator: Accelerator[Any], configured: Configuration) -> Pri
     Raises:
         ConfigurationError: the file is invalid; one line with the position.
     """
+    # a specification has a prefix before ":"; its variants, named behind "-", have the prices of their base
     path, machine = accelerator.costs_file, accelerator.name.rpartition(":")[2].partition("-")[0]
     if not path.is_file():
         return None
@@ -123,10 +124,10 @@ def _find_rtl_clock(hertz: float | None, chip: ChipParts) -> RtlClock | None:
 
 
 def build_area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
-    """Return the area fields.
+    """Return the area fields of a report, in um2.
 
     ``area_um2`` is null if no area is known, or if a listed part has no known area, such as an unmeasured
-    netlist. ``area`` has the known part of the sum all the same.
+    netlist. Otherwise it is the sum of the lower ends. ``area`` always has the known part of the sum.
     """
     area = Area.from_parts(
         AreaPart(component=item.component, part=item.part, **_build_interval(item.cost)) for item in items
@@ -138,6 +139,8 @@ def build_area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
 
 def build_energy_fields(items: Iterable[EnergyItem], seconds: float) -> dict[str, Any]:
     """Return the energy fields of a report. The energy-delay product counts the known energies only.
+
+    Of an energy that is an interval, the product counts the lower end.
 
     Args:
         items: energies of the run.
@@ -162,8 +165,10 @@ def _add_delay_product(energy: Energy, seconds: float) -> dict[str, Any]:
 def add_energies(energies: Iterable[Energy], seconds: float) -> dict[str, Any]:
     """Return the energy fields of consecutive runs: energies are added by component and action.
 
+    A sum has an upper end only if all its summands have one.
+
     Args:
-        energies: the energies of the runs.
+        energies: the energies of the runs, on the same machine.
         seconds: the length of all runs together, for the energy-delay product.
     """
     parts: dict[tuple[str, str], list[EnergyPart]] = {}

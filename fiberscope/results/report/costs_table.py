@@ -14,7 +14,10 @@ PER_TABLE_UNIT = 1e6  # pJ per uJ, um2 per mm2
 
 
 def build_costs_tables(report: Record) -> list[Table]:
-    """Return tables of energy and area: a row for each nonzero summand, sums, and parts without a figure."""
+    """Return tables of energy and area: a row for each nonzero summand, sums, and parts without a figure.
+
+    A summand is nonzero if its lower end is nonzero. A machine without prices has one table, which says so.
+    """
     if report.energy is None:
         table = Table("Energy and area", ("part", "reason"), labels=2)
         table.add("not known", f"{report.accelerator} has no costs.yaml")
@@ -64,9 +67,11 @@ def _iterate_part_rows(
 def _format_cost(cost: AreaPart | EnergyPart | CostInterval | Area, total: float) -> list[str]:
     """Return a cost, its upper end (empty without a bound) and its share of the whole."""
     upper = "" if cost.upper is None else f"{cost.upper / PER_TABLE_UNIT:,.3f}"
+    # the shares are of the lower ends, which alone always add up to the total
     return [f"{cost.known / PER_TABLE_UNIT:,.3f}", upper, f"{cost.known / (total or 1.0):.1%}"]
 
 
 def _add_missing(table: Table, without: tuple[str, ...]) -> None:
+    """Add a row for each part without a known cost; only the first row has the label ``without``."""
     for index, name in enumerate(without):
         table.add("" if index else "without", name, "", "", "", "none")

@@ -66,8 +66,8 @@ class Difference:
     """Differences of two runs.
 
     Args:
-        provenance: differences of sources, operands and environment.
-        settings: differences of settings.
+        provenance: differences of version, sources, operands, environment, and parts that the costs lack.
+        settings: differences of settings, and of the machine, the fidelity and the ending.
         changes: differences of results by effect, equal effects in the order of the report.
         cycles: the significance of the difference in cycles; None if both runs are exact.
     """
@@ -80,8 +80,8 @@ class Difference:
     def frame(self) -> pd.DataFrame:
         """Return a row for each change: ``name``, ``unit``, ``before``, ``after``, ``effect``.
 
-        Different settings come first, with the unit ``setting`` and no effect. Differences of ``provenance``
-        are left out.
+        Different settings come first, with the unit ``setting`` and the effect NaN. Differences of
+        ``provenance`` are left out.
 
         Raises:
             ModuleNotFoundError: pandas is not installed.
@@ -131,7 +131,10 @@ def compare(before: Record, after: Record) -> Difference:
 
 
 def _iterate_setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:
-    """Yield the inputs that differ, in the order of the first run. A missing input equals a value of None."""
+    """Yield the inputs that differ, in the order of the first run, then those of the second run alone.
+
+    A missing input equals a value of None.
+    """
     for name in dict.fromkeys([*before, *after]):
         values = before.get(name), after.get(name)
         if values[0] != values[1]:
@@ -179,6 +182,7 @@ def _list_settings(report: Record) -> dict[str, Any]:
 def _list_sampling(report: Record) -> dict[str, Any]:
     """Return the sampling of a run; empty for a full run."""
     sampling = report.sampling
+    # a run without an interval is exact
     if sampling is None or report.cycles_interval is None:
         return {}
     names = ("windows", "window_cycles", "seed")
@@ -243,6 +247,7 @@ def _iterate_traffic_changes(before: Record, after: Record) -> Iterator[Change]:
         }
         for report in (before, after)
     ]
+    # over the total, not over the larger count: a tiny tensor that doubles is a small effect
     total_bytes = max(sum(numbers.values()) for numbers in counts) or 1
     for name in dict.fromkeys([*counts[0], *counts[1]]):
         first, second = counts[0].get(name, 0), counts[1].get(name, 0)

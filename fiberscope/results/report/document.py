@@ -53,12 +53,12 @@ class Report(Record):
         return answer.simplest() if isinstance(answer, SparseTensor) else answer
 
     def holding(self, answer: object) -> Report:
-        """Store the answer in this report, and return the same report."""
+        """Store the answer in this report, and return the same report; an earlier answer is replaced."""
         self._held.answer = answer
         return self
 
     def row(self) -> dict[str, Any]:
-        """Return the run's numbers, then its settings by dotted key, as a row of a DataFrame.
+        """Return machine, workload, numbers and settings by dotted key, as a row of a DataFrame.
 
         ``pandas.DataFrame([report.row() for report in reports])`` has a row for each run.
         """
@@ -113,7 +113,10 @@ class Report(Record):
         return html_page
 
     def diff(self, other: Report) -> Difference:
-        """Compare the run with a later run: sources, settings, and results by effect."""
+        """Compare the run with another run: sources, settings, and results by effect.
+
+        This run is ``before``, the other run is ``after``, whichever ran first.
+        """
         from fiberscope.results.report.difference import compare  # noqa: PLC0415  (few runs are compared)
 
         return compare(self, other)
@@ -123,7 +126,11 @@ class Report(Record):
         return [name for name in super().__dir__() if name.startswith("_") or not hasattr(BaseModel, name)]
 
     def summary(self, width: int = 100) -> str:
-        """Return the summary of the command line as plain text of ``width`` columns."""
+        """Return the summary of the command line as plain text of at most ``width`` columns.
+
+        Args:
+            width: columns, at least 60.
+        """
         from fiberscope.results.report.summary import as_text  # noqa: PLC0415  (rich takes time to load)
 
         return as_text(self, width)
@@ -139,7 +146,7 @@ class Report(Record):
         return f"<Report: {self.accelerator} on {self.workload.heading}, {cycles}, {ending}>"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Yield the summary in colours, for rich."""
+        """Yield the summary in colours, for rich; at most 120 columns wide."""
         from fiberscope.results.report.summary import summary  # noqa: PLC0415
 
         yield summary(self, width=min(options.max_width, 120), ascii_only=options.ascii_only)

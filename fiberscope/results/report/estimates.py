@@ -46,6 +46,7 @@ def compare_cycles(before: Record, after: Record) -> Significance | None:
     """
     if not (before.cycles_interval or after.cycles_interval):
         return None
+    # Pairs have a narrower interval: what makes a window long makes it long in both runs.
     paired = _compute_paired_half_width(before, after)
     width = math.hypot(_compute_half_width(before), _compute_half_width(after)) if paired is None else paired
     difference = after.cycles - before.cycles
@@ -60,7 +61,10 @@ def _compute_half_width(report: Record) -> float:
 
 
 def _compute_paired_half_width(before: Record, after: Record) -> float | None:
-    """Return the half-width of the difference, in cycles; None unless both runs simulated the same rows."""
+    """Return the half-width of the difference, in cycles; None unless the runs can be compared by window.
+
+    Both runs must have simulated the same rows of the same operands in equally many windows.
+    """
     first, second = before.sampling, after.sampling
     if first is None or second is None or not first.rows or first.rows != second.rows:
         return None

@@ -43,7 +43,7 @@ class Family:
         return f"{self.name} x{self.count}" if self.count > 1 else self.name
 
     def share(self, cycles: int) -> float:
-        """Return ``cycles`` as a fraction of all cycles."""
+        """Return ``cycles`` as a fraction of all members' cycles; 0 for a family without cycles."""
         return cycles / self.cycles if self.cycles else 0.0
 
 
@@ -97,7 +97,9 @@ def choose_pacing_family(workers: str, kinds: Container[str]) -> str:
 
 
 def find_busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family | None:
-    """Return the worker family whose busiest member has the largest busy share.
+    """Return the worker family whose busiest member has the largest busy share, the first of equal ones.
+
+    A family of lanes stands for its workers (``choose_pacing_family``). A stage without a family is skipped.
 
     Args:
         stages: names of families, one for each stage.
@@ -113,6 +115,8 @@ def find_busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Fa
 
 def list_rounds_of_stages(cycles: Mapping[str, int], omitted: str = "") -> dict[str, list[int]]:
     """Return the cycles of each stage by round; in a repeated cascade, ``X@2`` is X in the second round.
+
+    A cascade is repeated if every name has an ``@``. In any other run, each name is a stage of one round.
 
     Args:
         cycles: cycles by name; without repetition, ``Z@2`` is a later Einsum with the output Z.
@@ -134,16 +138,20 @@ def bottleneck(
 ) -> str:
     """Describe the bottleneck of a run with its numbers; empty without components.
 
-    A machine with several stages is described by the stage with the busiest component. The first that applies
-    is returned: saturated memory bandwidth, saturated workers, another saturated component of
-    ``accelerator.limits``, memory channels that always hold a request; otherwise the largest loss of the
-    workers, with the explanation.
+    A machine with several stages is described by the stage with the busiest component. Workers without any
+    cycle had nothing to do. Else the first that applies is returned: saturated memory bandwidth, saturated
+    workers, another saturated component of ``accelerator.limits``, memory channels that almost always hold a
+    request while at least half of the bandwidth is used; otherwise the largest loss of the workers, with the
+    explanation.
 
     Args:
         accelerator: the machine.
         components: the components of the run, by name.
         memory_utilization: the utilization of the memory bandwidth; None if unknown.
         explanation: the accelerator's own sentence on its losses.
+
+    Raises:
+        KeyError: the run lacks a family of ``accelerator.limits``.
     """
     if not components:
         return ""
@@ -180,6 +188,7 @@ def _describe_largest_loss(workers: Family, memory_utilization: float | None) ->
     name = max(losses, key=losses.__getitem__)
     memory = "" if memory_utilization is None else f" (memory {memory_utilization:.0%})"
     busiest_text = ""
+    # the busiest member shows whether the load is unbalanced
     if name == "without work" and workers.count > 1:
         busiest_text = f" (the busiest, {workers.busiest}, is busy {workers.max_busy_share:.0%})"
     return (

@@ -21,8 +21,8 @@ def read_bytes(path: Path) -> bytes:
     """Read a file, or an object of a remote storage.
 
     Raises:
-        OSError: a file cannot be read.
-        InputError: an object cannot be read.
+        OSError: a local file cannot be read.
+        InputError: an object cannot be read, or the library of its storage is missing.
     """
     if not (address := find_address(path)):
         return path.read_bytes()
@@ -76,7 +76,7 @@ def write_json(path: Path, document: object) -> None:
     """Write plain data as an indented JSON document with a final newline, as ``write_text`` does.
 
     Raises:
-        InputError: the errors of ``write_text``.
+        InputError, OSError: as for ``write_text``.
     """
     write_text(path, json.dumps(escape_undecodable(document), indent=2) + "\n")
 
@@ -98,7 +98,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     from fiberscope.sim.partial_files import replacing  # noqa: PLC0415  (loads the engine)
 
     try:
-        if path.exists() and not path.is_file():
+        if path.exists() and not path.is_file():  # a rename would replace the device by a file
             path.write_bytes(content)
             return
         with replacing(path) as file:

@@ -22,20 +22,29 @@ from fiberscope.sim import import_mode
 
 @dataclass(frozen=True)
 class Timing:
-    """Wall-clock seconds from the loaded operands to the checked answer, and of the simulation alone."""
+    """Wall-clock times of a run on the host, in seconds.
+
+    Args:
+        seconds: from the loaded operands to the checked answer.
+        simulation_seconds: of the simulation alone.
+    """
 
     seconds: float
     simulation_seconds: float
 
 
 def peak_memory_bytes() -> int:
-    """Return the peak resident memory of this process."""
+    """Return the peak resident memory of this process since its start, including earlier runs."""
+    # the system reports bytes on macOS, KiB on Linux
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
 def hertz() -> float | None:
-    """Return the highest current frequency of a core; None if the system does not report frequencies."""
+    """Return the highest current frequency of a core in Hz; None if the system does not report frequencies.
+
+    They are read from ``/proc/cpuinfo``, where Linux on x86 reports them.
+    """
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -47,13 +56,15 @@ def hertz() -> float | None:
 def measure_host(timing: Timing, cycles: int, multiplies: int | None, ticks: int | None = None) -> parts.Host:
     """Return the speed of the simulation on this host, and the peak memory of the process.
 
+    The rates are per second of the simulation alone. The frequency is read now, after the run.
+
     Args:
         timing: wall-clock time of the run.
         cycles: simulated cycles.
         multiplies: number of multiplications; None if the problem has none.
         ticks: executed ticks of components; None if no components were simulated.
     """
-    seconds = max(timing.simulation_seconds, 1e-9)
+    seconds = max(timing.simulation_seconds, 1e-9)  # a clock may measure 0
     rate = None if multiplies is None else multiplies / seconds
     frequency = hertz()
     return parts.Host(
@@ -71,7 +82,7 @@ def measure_host(timing: Timing, cycles: int, multiplies: int | None, ticks: int
 
 @cache
 def environment() -> Environment:
-    """Return the environment of this process."""
+    """Return the environment of this process, as it was at the first call."""
     compiled = import_mode.compiled()
     return Environment(
         python=f"{platform.python_version()} ({platform.python_implementation()})",

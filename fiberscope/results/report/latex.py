@@ -24,7 +24,11 @@ _POWER = re.compile(r"(-?\d\.\d+)e([+-]\d+)")
 
 
 def escape_latex(text: str) -> str:
-    """Escape text for LaTeX; powers of ten and units become formulas."""
+    """Escape text for LaTeX; powers of ten and units become formulas.
+
+    A text that is a single number such as ``1.5e-03`` becomes a power of ten. A number within a longer text
+    stays as it is. Units are ``mm2]`` at the end of brackets, ``[us]`` and ``[uJ]``.
+    """
     power = _POWER.fullmatch(text)
     if power:
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
@@ -47,7 +51,8 @@ def format_latex_tabular(
     Args:
         heads: the heads of the columns.
         blocks: rows of text, with a title in a row of its own; an empty title is not printed.
-        groups: heads over several columns, from the second column on, with the number of columns of each.
+        groups: heads over several columns, from the second column on, with the number of columns of each;
+            only for one label column.
         labels: the number of left-aligned columns.
     """
     lines = [
@@ -83,7 +88,7 @@ def format_latex_float(caption: str, label: str, tabulars: Iterable[str], notes:
 
     Args:
         caption: plain text.
-        label: the label for references.
+        label: the label for references, which is not escaped.
         tabulars: results of ``format_latex_tabular``.
         notes: lines of plain text.
     """

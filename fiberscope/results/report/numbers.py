@@ -58,7 +58,7 @@ def _list_interval(interval: tuple[int, int] | None) -> dict[str, int]:
 
 
 def _list_costs(report: Record) -> dict[str, float | str | None]:
-    """Return energy and area, their missing parts, and the products EDP in J s and ED2P in J s2."""
+    """Return energy in pJ, area in um2, their missing parts, and the products EDP in J s and ED2P in J s2."""
     # ``energy_pj`` and ``edp`` count the known parts; ``area_um2`` is None if a listed part is unknown
     edp, energy, area = report.edp, report.energy, report.area
     return {
@@ -74,7 +74,7 @@ def _list_costs(report: Record) -> dict[str, float | str | None]:
 
 
 def _list_traffic(traffic: Mapping[str, TensorTraffic]) -> dict[str, int]:
-    """Return bytes in total and by tensor."""
+    """Return bytes in total, in total by direction, and by tensor and direction; empty without traffic."""
     if not traffic:
         return {}
     read_bytes = sum(tensor_traffic.read_bytes for tensor_traffic in traffic.values())

@@ -64,7 +64,7 @@ def save_figure(drawing: Callable[[], Figure], path: Path) -> None:
 
     Args:
         drawing: draws the figure; it is called after ``path`` is checked.
-        path: the file to write; its suffix selects the format.
+        path: the file to write; its suffix, in lower case, selects the format.
 
     Raises:
         InputError: the file cannot be written, has another ending, or matplotlib is missing.
@@ -81,7 +81,9 @@ def save_figure(drawing: Callable[[], Figure], path: Path) -> None:
 
 
 def check_picture(path: Path) -> None:
-    """Check before a long run that a picture can be written.
+    """Check before a long run that a picture can be written, and record it as an expected output.
+
+    Nothing is written, and matplotlib is not needed (see ``files.check_writable``).
 
     Raises:
         InputError: the file cannot be written, or its ending is not one of ``FORMATS``.
@@ -116,7 +118,10 @@ def create_figure(width: float, height: float, dots: float) -> Figure:
 
 
 def _number_shapes(svg: bytes) -> bytes:
-    """Replace matplotlib's random names of shapes by numbers in the order of occurrence."""
+    """Replace matplotlib's random names of shapes by numbers in the order of occurrence.
+
+    A random name has letters for its kind, and ten digits of a hash. References are replaced too.
+    """
     for number, name in enumerate(dict.fromkeys(re.findall(rb' id="([a-z]+[0-9a-f]{10})"', svg))):
         svg = svg.replace(name, b"shape%d" % number)
     return svg
@@ -131,7 +136,7 @@ def figure(report: Record) -> Figure:
     kinds = len(families(report.components)) or len(report.levels)
     heights = [1.5 + 0.24 * (kinds or 2 * bool(report.teaal) + len(report.traffic))]
     heights += [1.5 + 0.3 * len(report.levels)] if report.levels else []
-    timeline = report.timeline if report.cycles else None
+    timeline = report.timeline if report.cycles else None  # without cycles there is no rate
     heights += [3.2] if timeline else []
     heights += [3.2] if report.iterations else []
     heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
@@ -188,7 +193,10 @@ def _draw_estimate(axes: Axes, report: Record) -> None:
 
 
 def _draw_times(axes: Axes, teaal: Teaal) -> None:
-    """Draw a bar for each component, with the times of consecutive Einsums."""
+    """Draw a bar for each component, with the times of its Einsums one after the other.
+
+    The bar of a component has no gaps: it says how long the component works, not when.
+    """
     ends: dict[str, float] = {}
     rows: list[str] = []
     for einsum, components in teaal.by_einsum.items():
@@ -246,7 +254,7 @@ def _draw_traffic(axes: Axes, report: Record) -> None:
     read, written = [*read, sum(read)], [*written, sum(written)]
     axes.barh(names, read, color=READ, label="read")
     axes.barh(names, written, left=read, color=WRITTEN, label="written")
-    if report.complete and report.traffic_minimum_bytes:
+    if report.complete and report.traffic_minimum_bytes:  # the minimum is of a whole run
         minimum = report.traffic_minimum_bytes / MIB
         axes.axvline(minimum, color=LIMIT_COLOUR, linestyle="--", label="algorithmic minimum")
     _style_bars(axes, "Traffic with the memory", "MiB")
@@ -265,6 +273,7 @@ def _draw_timeline(grid_cell: Any, report: Record, timeline: Timeline) -> None: 
     """Draw bandwidth above and operations below, over the cycles of the first clock."""
     upper, lower = grid_cell.subgridspec(2, 1).subplots(sharex=True)
     operation, counts = timeline.work
+    # the last interval ends with the run, and may be shorter than the others
     edges = [timeline.interval * number for number in range(len(counts))] + [report.cycles]
     lengths = [end - start for start, end in pairwise(edges)]
     rate = report.cycles / report.seconds / GIB if report.seconds else 0.0  # GiB/s for one byte per cycle

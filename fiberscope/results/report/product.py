@@ -38,7 +38,9 @@ def write_product(path: Path, answer: object) -> None:
         answer: a scipy matrix, a numpy array or a ``SparseTensor``; None for a run without a product.
 
     Raises:
-        InputError: there is no product, its ranks do not fit the format, or the file cannot be written.
+        InputError: there is no product, its ranks do not fit the format, a ``.npy`` file with its zeros would
+            have more than ``MAX_ELEMENTS`` elements, or the file cannot be written.
+        KeyError: the suffix of the path is not supported.
     """
     if answer is None:
         raise InputError(f"{path}: the run has no product to write")
@@ -65,6 +67,7 @@ def _write_npy(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
 def _write_mtx(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     from scipy.io import mmwrite  # noqa: PLC0415  (it takes time to load)
 
+    # without ``symmetry``, scipy searches for a symmetry and writes half of a symmetric product
     mmwrite(file, _as_two_ranks(answer), symmetry="general")
 
 
@@ -72,6 +75,7 @@ def _write_tns(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     tensor = answer
     if not isinstance(answer, SparseTensor):
         tensor = SparseTensor.from_matrix(sparse.csr_array(_as_two_ranks(answer)))
+    # coordinates of the format count from 1; ``repr`` of a float keeps all its bits
     for *coordinates, value in zip(*tensor.coordinates, tensor.values.tolist(), strict=True):
         file.write(f"{' '.join(str(coordinate + 1) for coordinate in coordinates)} {value!r}\n".encode())
 

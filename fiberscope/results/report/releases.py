@@ -64,6 +64,7 @@ def _level_energy(document: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     if document["energy_pj"] is None:
         return {}
     energies = {name: {ALL_ACTIONS: level["energy_pj"]} for name, level in document["levels"].items()}
+    # the entry that is no level names the computes; without it, StopIteration keeps the document as it is
     computes = next(
         name
         for name in document["analytical"]["pj_per_algorithmic_compute"]
@@ -73,7 +74,10 @@ def _level_energy(document: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def describe_unreadable(text: bytes | str, schema: str, error: Exception) -> str:
-    """Return why a report of another release cannot be read, as the end of a line; empty for other documents.
+    """Return why a report of another release cannot be read, as the end of a line.
+
+    The text is empty for a report of this release, for other documents, and for an error that is not of the
+    validation, such as invalid JSON.
 
     Args:
         text: the document.
@@ -83,7 +87,7 @@ def describe_unreadable(text: bytes | str, schema: str, error: Exception) -> str
     version = _find_version(text, schema)
     if version in ("", __version__) or not isinstance(error, ValidationError):
         return ""
-    fault = error.errors(include_url=False)[0]
+    fault = error.errors(include_url=False)[0]  # the others may follow from the first
     key = ".".join(map(str, fault["loc"]))
     reason = f"{key}: {fault['msg']}" if key else fault["msg"]
     return (

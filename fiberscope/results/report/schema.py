@@ -34,10 +34,14 @@ class Document(BaseModel):
         return self.dump(self.indentation) + "\n"
 
     def dump(self, indentation: int | None = None) -> str:
-        """Return the document as JSON; undecodable names are escaped."""
+        """Return the document as JSON without a final newline; undecodable names are escaped.
+
+        Args:
+            indentation: spaces per level; None for one line, whatever the class's ``indentation``.
+        """
         try:
             return self.model_dump_json(by_alias=True, indent=indentation)
-        except PydanticSerializationError:
+        except PydanticSerializationError:  # a file name that is not UTF-8 has surrogates
             plain = escape_undecodable(self.model_dump(mode="json", by_alias=True))
             return json.dumps(plain, indent=indentation, ensure_ascii=False)
 
@@ -78,6 +82,7 @@ class Document(BaseModel):
         """Write the document atomically, or to standard output if the path is ``-``.
 
         Raises:
-            InputError: the file cannot be written.
+            InputError: the file cannot be written, or there is no standard output.
+            OSError: standard output cannot be written to.
         """
         write_text(Path(path), self.to_json())

@@ -17,12 +17,13 @@ _GENERATED = re.compile(r"([\w-]+):(\w+=[^,\s]*(?:,\w+=[^,\s]*)*)")  # uniform:r
 def shorten_names(names: Sequence[str], letters: int = MAX_LETTERS) -> list[str]:
     """Return distinct names of workloads with at most ``letters`` characters, one for each text, in order.
 
-    A generated matrix keeps its kind and the arguments that differ within the kind. A file loses its folder
-    and suffix. The middle of a longer name is cut. Names that would be equal get numbers.
+    A generated matrix keeps its kind and the arguments that differ within the kind; the only matrix of a kind
+    keeps the kind alone. A file loses its folder and suffix. The middle of a longer name is cut. Names that
+    would be equal all get numbers, from `` #1`` on; equal texts thus get different names.
 
     Args:
         names: the texts of the workloads.
-        letters: the maximum length.
+        letters: the maximum length, which must have space for a number.
     """
     short = [_shorten(text, letters) for text in _find_distinct_parts(names)]
     count, distinct = Counter(short), dict.fromkeys([""])  # an empty name counts as taken
@@ -70,5 +71,5 @@ def _strip_suffixes(word: str) -> str:
 def _shorten(text: str, letters: int) -> str:
     if len(text) <= letters:
         return text
-    head = (letters - 2) // 2
+    head = (letters - 2) // 2  # two characters are the dots
     return f"{text[:head]}..{text[head + 2 - letters :]}"

@@ -55,7 +55,7 @@ def as_text(report: Record, width: int = WIDTH) -> str:
 
 
 def as_html(report: Record) -> str:
-    """Return the summary as coloured HTML, for a notebook."""
+    """Return the summary as coloured HTML, for a notebook; with the tables of an analytical report."""
     console = Console(file=io.StringIO(), width=WIDTH, record=True, **TEXT)
     console.print(_lay_out_for_console(report, console))
     if report.analytical is not None:
@@ -176,7 +176,10 @@ def _describe_interval(report: Record) -> str:
 
 
 def describe_sampling(sampling: Sampling) -> str:
-    """Describe the sampling of a run: its windows, and the exact, estimated and unavailable parts."""
+    """Describe the sampling of a run: its windows, and the exact, estimated and unavailable parts.
+
+    If the sampling has a note, for example on a run too short to sample, the note is returned instead.
+    """
     if sampling.note:
         return sampling.note
     windows = f"{sampling.windows} windows of about {sampling.window_cycles:,} cycles, seed {sampling.seed}"
@@ -245,12 +248,12 @@ def _build_cycle_table(report: Record, width: int, ascii_only: bool) -> list[Ren
 
 
 def _draw_bar(kind: Family, width: int, ascii_only: bool) -> Text:
-    """Draw the states of a family as a bar of exactly ``width`` characters."""
+    """Draw the states of a family as a bar of ``width`` characters; empty for a family without cycles."""
     bar = Text()
     cycles, position = 0, 0
     for state, _title, style, mark, ascii_mark in STATES:
         cycles += getattr(kind, state)
-        end = round(width * kind.share(cycles))
+        end = round(width * kind.share(cycles))  # ends are rounded, not lengths, whose errors would add up
         bar.append((ascii_mark if ascii_only else mark) * (end - position), style)
         position = end
     return bar
@@ -343,7 +346,7 @@ def _describe_chain_conversions(chain: Chain, seconds_without: float) -> str:
 
 
 def verification_line(report: Record) -> str:
-    """Describe the comparison of the answer with the reference, in a line."""
+    """Describe the comparison of the answer with the reference, in a line; also of a run that has none."""
     check = report.verification
     if check.passed is None:
         return "not verified, as the run is incomplete" if not report.complete else "not verified"
@@ -379,7 +382,7 @@ def _format_rate(rate: float) -> str:
 
 
 def format_time(seconds: float) -> str:
-    """Format a time with its unit; below a microsecond with two decimals, as in 365.31 ns."""
+    """Format a time with its unit and two decimals, as in 365.31 ns; whole nanoseconds have no decimals."""
     nanoseconds = round(seconds * 1e9, 2)
     if nanoseconds < 1000:
         return f"{nanoseconds:.2f}".removesuffix(".00") + " ns"

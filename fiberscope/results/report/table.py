@@ -48,7 +48,7 @@ def print_trimmed(console: Console, *parts: RenderableType) -> str:
 
 @dataclass
 class Table:
-    """Rows of text cells.
+    """Rows of text cells, each with as many cells as there are columns.
 
     The first ``labels`` and the last ``notes`` columns are left-aligned, the others right-aligned. Groups of
     ``together`` right-aligned columns are not separated, such as a machine's cycles and speed-up.
@@ -62,7 +62,7 @@ class Table:
     notes: int = 0
 
     def add(self, *cells: str) -> None:
-        """Append a row."""
+        """Append a row, a cell for each column. The number of cells is not checked here."""
         self.rows.append(cells)
 
     def blocks(self, width: int) -> list[Table]:
@@ -70,6 +70,7 @@ class Table:
 
         Columns of numbers are not wrapped, because a wrapped number reads as two numbers. A table with notes
         is not split. Labels of more than half of ``width``, and a wider group of columns, exceed the width.
+        Only the first of several tables has the title.
         """
         if self.notes:  # notes wrap
             return [self]
@@ -94,7 +95,7 @@ class Table:
         return Table(title, [self.columns[index] for index in indices], self.labels, [*rows], self.together)
 
     def rich(self) -> RichTable:
-        """Return the table for the terminal."""
+        """Return the table for the terminal. Columns with equal heads have the same alignment."""
         from rich.text import Text
 
         table = ruled_table(

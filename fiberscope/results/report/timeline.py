@@ -58,6 +58,7 @@ def run(
             cycle = min(observer.find_next_sample_cycle() for observer in observers)
             limit = cycle if cycle_limit is None else min(cycle, cycle_limit)
             result = kernel.run(cycle_limit=limit, progress=progress)
+            # a sample that is due at the limit is taken by the call that continues the run
             if result.reason != "cycle limit" or result.cycles == cycle_limit:
                 return result
             for observer in observers:
@@ -89,7 +90,7 @@ class Watch:
         self._last_cycle = 0  # cycle of the last sample of channels
 
     def find_next_sample_cycle(self) -> int:
-        """Return the cycle of the next sample."""
+        """Return the cycle of the next sample; the intervals may be joined at that sample."""
         samples, interval = halve_samples(self._samples, self._interval, MAX_INTERVALS)
         return interval * (len(samples) + 1)
 
@@ -118,7 +119,8 @@ class Watch:
     def timeline(self, cycles: int) -> Timeline:
         """Return the activity over time of a run of ``cycles`` cycles.
 
-        Samples after the end of the run are ignored; RTL is clocked beyond the end until it is empty.
+        Samples after the end of the run are ignored; RTL is clocked beyond the end until it is empty. The
+        last interval, which may be shorter, is sampled now: call this method after the run.
         """
         samples, interval = self._samples[: -(-cycles // self._interval)], self._interval
         if cycles > interval * len(samples):
@@ -152,8 +154,9 @@ def halve_samples(samples: list[SampleType], interval: int, limit: int) -> tuple
     Args:
         samples: cumulative samples, one at the end of each interval.
         interval: cycles of an interval.
-        limit: number of samples at which intervals are joined.
+        limit: number of samples at which intervals are joined; even, as the last of an odd number is lost.
     """
+    # samples are cumulative: the second of each pair is the sample at the end of both intervals
     return (samples, interval) if len(samples) < limit else (samples[1::2], 2 * interval)
 
 

@@ -102,12 +102,12 @@ def write_archive(store: Store, path: Path) -> tuple[StudyArchive, str]:
 
 
 def _build_zip(files: Mapping[str, bytes]) -> bytes:
-    """Return a ZIP file whose bytes do not depend on the time."""
+    """Return a ZIP file whose bytes do not depend on the time, with the files in their order."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         for name, content in files.items():
             member = zipfile.ZipInfo(name, DATE)
-            member.external_attr = 0o644 << 16
+            member.external_attr = 0o644 << 16  # the permissions of Unix are in the upper half
             member.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(member, content)
     return target.getvalue()
@@ -136,7 +136,11 @@ def _read_compiler_version() -> str:
 
 
 def _list_sources(store: Store) -> dict[str, dict[str, dict[str, str] | str | bool | None]]:
-    """Return the modules, the commit and the build of each set of sources, from a report of its runs."""
+    """Return the modules, the commit and the build of each set of sources, from a report of its runs.
+
+    Runs of releases whose reports have no sources are left out.
+    """
+    # one run stands for all of its sources; the smallest digest, so that equal stores give equal archives
     query = f"SELECT min(digest) AS digest FROM runs WHERE status = '{DONE}' GROUP BY source"
     reports = store.reports([row["digest"] for row in store.table(query).to_pylist()])
     return {
@@ -175,10 +179,10 @@ def extract_archive(path: Path, folder: Path) -> tuple[StudyArchive, Store]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        if isinstance(error, InputError):
+        if isinstance(error, InputError):  # which is a ValueError
             raise
         raise InputError(f"{path}: is no archive of a study, or is damaged: {error}") from error
-    make_folder(folder / "_arrived")
+    make_folder(folder / "_arrived")  # a folder is a store only with this folder, even if it is empty
     for name, content in files.items():
         target = folder / name.removeprefix(STORE)
         make_folder(target.parent)
@@ -193,7 +197,7 @@ def _read_members(archive: zipfile.ZipFile, path: Path) -> tuple[StudyArchive, d
         InputError: a member is unknown, missing, there twice, compressed too much (a ZIP bomb), or does not
             match its digest.
     """
-    # All members are checked before any is decompressed.
+    # All members are checked before any is decompressed; zipfile yields no more bytes than ``file_size``.
     names = [member.filename for member in archive.infolist()]
     if INDEX not in names:
         raise InputError(f"{path}: is no archive of a study: it has no {INDEX}; results --archive writes one")

@@ -92,6 +92,7 @@ KEY = b"parameter"  # metadata key of a column: the dotted key of its parameter
 def name_column(key: str) -> str:
     """Return the column of a parameter: ``pe.count`` is in ``pe_count``.
 
+    Every character that is no letter, digit or underscore becomes an underscore.
     A parameter whose column would have the name of a fixed column gets the prefix ``set_``.
     """
     name = re.sub(r"\W", "_", key)
@@ -120,6 +121,8 @@ class Row(NamedTuple):
 
 
 def _type_of(value: object) -> pa.DataType:
+    """Return the type of the column of a value; that of integers for None and other values."""
+    # integers come before floats: an int has both types
     return next((kind for kind in (TRUTH, COUNT, NUMBER, TEXT) if _has_type(value, kind)), COUNT)
 
 
@@ -160,7 +163,10 @@ def decode_row(content: bytes) -> Row:
 
 
 def tabulate_rows(rows: Iterable[Row]) -> pa.Table:
-    """Return a table of rows, with the columns of all rows; the rows are grouped by their columns."""
+    """Return a table of rows, with the columns of all rows.
+
+    The rows do not keep their order: they are grouped by their columns.
+    """
     values_by_schema: dict[pa.Schema, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         values_by_schema[row.schema()].append(row.values)
@@ -203,7 +209,7 @@ def widen_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
     missing machine column, in rows of older releases, is the accelerator. Other missing columns are null.
 
     Args:
-        table: the table; its columns are a part of those of the schema.
+        table: the table, with the column ``config``; its columns are a part of those of the schema.
         schema: a schema of ``unify_schemas``.
     """
     existing = set(table.column_names)
@@ -225,6 +231,9 @@ def _fill_column(table: pa.Table, field: pa.Field) -> pa.Array:
 
 
 def _has_type(value: object, kind: pa.DataType) -> bool:
-    """Return whether a value has a type; another machine's equal key may have another type."""
+    """Return whether a value has a type; another machine's equal key may have another type.
+
+    An integer counts as a number too. A truth value, which is an ``int`` of Python, has its own type only.
+    """
     kinds = {TEXT: str, COUNT: int, NUMBER: int | float, TRUTH: bool}
     return isinstance(value, kinds[kind]) and (kind == TRUTH or not isinstance(value, bool))

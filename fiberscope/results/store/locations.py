@@ -59,11 +59,16 @@ class StoreLocation:
             raise InputError(f"{self.root}: cannot be written to: {error.strerror}") from error
 
     def exists(self) -> bool:
-        """Return whether the store exists: in a folder, whether it has the folder of arrived rows."""
+        """Return whether the store exists: in a folder, whether it has the folder of arrived rows.
+
+        On object storage, a store exists if any object has its prefix.
+        """
         return self.arrived.is_dir()
 
     def locked(self) -> AbstractContextManager[object]:
-        """Return a lock that excludes other processes that compact the store.
+        """Return a lock, to be entered, that excludes other processes that compact the store.
+
+        In a folder, entering waits for the other process.
 
         Raises:
             OSError: the folder is not writable; ``BusyError`` if the lock is taken and the location does not
@@ -84,7 +89,7 @@ class StoreLocation:
         write_bytes(Path(str(file)), content)
 
     def read_contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
-        """Yield the existing files with their contents."""
+        """Yield the existing files with their contents; a file that no longer exists is skipped."""
         for file in files:
             with suppress(FileNotFoundError):
                 yield file, file.read_bytes()
@@ -125,6 +130,7 @@ class _RemoteLocation(StoreLocation):
         self._copies = TemporaryDirectory(prefix="fiberscope-")
 
     def make(self) -> None:
+        """Check by a lock object that the storage can be written to. A lock of another process suffices."""
         with storage_errors(str(self.root)), suppress(BusyError), self.locked():
             pass
 
@@ -168,6 +174,7 @@ class _RemoteLocation(StoreLocation):
         ]
 
     def write(self, file: Address, content: bytes) -> None:
+        """Write an object in one request, which is atomic. Errors of the storage are not converted."""
         self.filesystem.pipe_file(_strip_protocol(file), content)
 
     def read_contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
@@ -178,7 +185,7 @@ class _RemoteLocation(StoreLocation):
         for file in files:
             content = fetched[_strip_protocol(file)]
             if isinstance(content, FileNotFoundError):
-                continue
+                continue  # compacted by another process since it was listed: its row is in a part
             with storage_errors(str(file)):
                 if isinstance(content, Exception):
                     raise content
@@ -191,6 +198,7 @@ class _RemoteLocation(StoreLocation):
         """
         with storage_errors(str(file)):
             version = self.filesystem.ukey(_strip_protocol(file))
+            # named by the version: a copy of an older version is never mistaken for the current one
             copy = Path(self._copies.name, f"{file.name}.{version}")
             content = None if copy.exists() else self.filesystem.cat_file(_strip_protocol(file))
         if content is not None:

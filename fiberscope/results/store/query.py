@@ -19,7 +19,7 @@ POLL_SECONDS = 0.05  # interval at which a waiting query handles signals
 
 
 class QueryError(InputError):
-    """A query is invalid for any rows."""
+    """A query is wrong, for example its syntax or a name; the files of the rows are not at fault."""
 
 
 def open_database() -> duckdb.DuckDBPyConnection:
@@ -34,12 +34,13 @@ def open_database() -> duckdb.DuckDBPyConnection:
 def run(sql: str, rows: Sequence[Path] | pa.Table, stale: Sequence[str] = ()) -> pa.Table:
     """Return the result of a query of the rows ``runs``.
 
-    The query runs in a separate thread, because DuckDB rarely checks for Ctrl-C.
+    Each call opens a database of its own in memory and reads the files anew. The query runs in a separate
+    thread, because DuckDB rarely checks for Ctrl-C.
 
     Args:
         sql: the query.
         rows: a table, or the Parquet files with the rows.
-        stale: digests of sources whose rows are excluded.
+        stale: digests of sources whose rows are excluded; rows without a source are included.
 
     Raises:
         InputError: an error of DuckDB in one line; ``QueryError`` if only the query is at fault.
@@ -81,7 +82,10 @@ def _link_files(rows: Sequence[Path] | pa.Table) -> Iterator[Sequence[str] | pa.
 def _execute(
     connection: duckdb.DuckDBPyConnection, sql: str, rows: Sequence[str] | pa.Table, stale: Sequence[str]
 ) -> pa.Table:
-    """Create the view ``runs`` of the rows whose source is not stale, and execute a query."""
+    """Create the view ``runs`` of the rows whose source is not stale, and execute a query.
+
+    Without files, the view has the fixed columns and no rows, so that a query of an empty store is valid.
+    """
     if isinstance(rows, pa.Table):
         runs = connection.from_arrow(rows)
     elif rows:
@@ -109,6 +113,8 @@ def _check_select(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
 def suggest_columns(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Suggest columns for parameters in the notation of other places: ``pe.count`` or ``pe__count``.
 
+    Words of the query that are columns already, or that name no column, give no suggestion.
+
     Args:
         sql: the query, or a part of a query.
         connection: a database with the rows as ``runs``.
@@ -123,7 +129,7 @@ def suggest_columns(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str
 
 
 def _format_error(error: Exception) -> str:
-    """Return the error and its suggestions in one line."""
+    """Return the first line of DuckDB's error, and its suggestions, in one line; the position is left out."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     advice = [line for line in lines[1:] if line.startswith(("Candidate", "Did you mean"))]
     return "; ".join([lines[0], *advice])

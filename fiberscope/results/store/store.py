@@ -236,7 +236,7 @@ class Store:
         return stale
 
     def note_stale(self, sources: Iterable[str]) -> None:
-        """Record the digests of changed sources."""
+        """Record the digests of changed sources, in place of those recorded before."""
         if sorted(sources) != self.stale_sources():
             self._location.write(self._location.arrived / STALE_FILE, json.dumps(sorted(sources)).encode())
 
@@ -289,7 +289,7 @@ class Store:
         return tabulate_rows(row for row in rows if row.values["digest"] not in finished)
 
     def _all_rows(self, new: Sequence[Address]) -> pa.Table:
-        """Return all rows, including arrived rows."""
+        """Return all rows, including those of the files ``new``; each digest occurs once."""
         arrived = self._read_rows(new)
         parts = self._parts()  # listed later: rows compacted meanwhile are included
         rows = self._drop_rows_in_parts(arrived, parts)

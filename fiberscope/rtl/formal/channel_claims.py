@@ -32,23 +32,25 @@ class Queue:
         self.words = [pyrtl.Register(len(source.word), f"queue_{i}") for i in range(capacity)]
         self.ages = [pyrtl.Register(index_bits(self.latency + 1), f"age_{i}") for i in range(capacity)]
         self.count.next <<= (self.count + push - pop)[: len(self.count)]
+        # the last entry has no successor; its own value stands in, which is not valid after the move
         next_entries = zip([*self.words[1:], self.words[-1]], [*self.ages[1:], self.ages[-1]], strict=True)
         for i, (word, age, (next_word, next_age)) in enumerate(
             zip(self.words, self.ages, next_entries, strict=True)
         ):
+            # a word enters behind the last one; if the oldest leaves in this cycle, all words move down
             is_pushed, old_age = push & (self.count - pop == i), pyrtl.select(pop, next_age, age)
             word.next <<= pyrtl.select(is_pushed, source.word, pyrtl.select(pop, next_word, word))
             aged = pyrtl.select(old_age == self.latency, old_age, (old_age + 1)[: len(old_age)])
-            age.next <<= pyrtl.select(is_pushed, pyrtl.Const(1, len(age)), aged)
+            age.next <<= pyrtl.select(is_pushed, pyrtl.Const(1, len(age)), aged)  # 1 in the next cycle
 
     def entries_of_age(self, age: int) -> list[Signal]:
         """Return, by position, whether there is a word of this age."""
         return [(self.count > i) & (entry_age == age) for i, entry_age in enumerate(self.ages)]
 
     def has_distinct_ages(self) -> Signal:
-        """Return whether every word has an age, and no two words arrived in the same cycle.
+        """Return whether every word has an age other than 0, and is older than the word behind it.
 
-        Words whose age has reached the latency may be equally old.
+        Words whose age has reached the latency may be equally old, because ages stop there.
         """
         pairs = enumerate(pairwise(self.ages))
         is_older = [implies(self.count > i + 1, (a > b) | (b == self.latency)) for i, (a, b) in pairs]
@@ -58,7 +60,8 @@ class Queue:
 def add_channel(parameters: ChannelParameters, properties: Properties) -> None:
     """Claim that each word leaves once, in order, unchanged, after the latency; that a free slot is offered.
 
-    The other claims equate the registers of the channel with the ``Queue``; the induction needs them.
+    A slot that becomes free in a cycle is offered from the next cycle on. The other claims equate the
+    registers of the channel with the ``Queue``; the induction needs them.
     """
     capacity, latency = parameters.capacity, parameters.latency
     source, sink = properties.stream("in"), properties.stream("out")

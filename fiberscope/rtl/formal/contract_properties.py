@@ -55,7 +55,10 @@ def add_contract(
 
 
 def add_reset_state(properties: Properties) -> None:
-    """Claim that a block to which no token was offered since reset sends none, and keeps its reset state."""
+    """Claim that a block to which no token was offered since reset sends none, and keeps its reset state.
+
+    An offer counts even if the block does not take it. Registers without reset may change.
+    """
     block = properties.block
     had_input = pyrtl.Register(1, "seen_input")
     has_input = any_of([stream.valid for stream in properties.streams("input")])
@@ -81,7 +84,9 @@ def add_state_covers(properties: Properties) -> None:
 def add_port_queues(properties: Properties) -> None:
     """Claim that each channel behind an output holds at most ``CAPACITY`` tokens, in adjacent slots.
 
-    The claim on the slots, ``tail == head ^ held[0]``, is right for a capacity of two tokens.
+    The claim on the slots, ``tail == head ^ held[0]``, is right for a capacity of two tokens: head and tail,
+    of one bit, then differ exactly while there is one token. Induction needs these claims, as its first state
+    is any state.
     """
     block = properties.block
     names = {register.name for register in _reset_registers(block)}
@@ -102,6 +107,7 @@ def _reset_registers(block: pyrtl.Block) -> list[Signal]:
 
 def _refused_token(properties: Properties, stream: StreamWires) -> tuple[Signal, Signal]:
     """Return whether a token was refused in the cycle before, and this token."""
+    # the word needs no reset: it counts only if a token was refused, which a reset excludes
     was_refused = properties.previous(stream.valid & ~stream.ready)
     old_word = DataRegister(len(stream.word))
     old_word.next <<= stream.word

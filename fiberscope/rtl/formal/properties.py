@@ -34,7 +34,7 @@ LaneFields: TypeAlias = Mapping[str, Signal]  # fields of one lane, by name
 
 
 def implies(condition: Signal, claim: Signal) -> Signal:
-    """Return a wire that is low only where the condition holds and the claim does not."""
+    """Return a wire that is low only where the condition holds and the claim does not; both have one bit."""
     return ~condition | claim
 
 
@@ -64,7 +64,7 @@ def count(wires: Sequence[Signal]) -> Signal:
 
 
 def identifier(path: str) -> str:
-    """Return a path within a module as one name of Verilog."""
+    """Return a path within a module as one name of Verilog. Different paths may give the same name."""
     return re.sub(r"\W+", "_", path).strip("_")
 
 
@@ -217,7 +217,10 @@ class Properties:
         return self._inner(name.replace("/", "."), len(self.block.wirevector_by_name[name]))
 
     def memory_words(self, name: str) -> list[Signal]:
-        """Return all words of an inner memory of the module, by address, as inputs of the monitor."""
+        """Return all words of an inner memory of the module, by address, as inputs of the monitor.
+
+        The memory has a word for every value of its address, also beyond the entries that the module uses.
+        """
         memory = self.block.get_memblock_by_name(name)
         return [
             self._inner(f"{name}[{address}]", memory.bitwidth) for address in range(1 << memory.addrwidth)
@@ -240,8 +243,8 @@ class Properties:
     def constant(self, width: int, name: str) -> Signal:
         """Return an arbitrary constant number, so that a claim about it holds for every number.
 
-        The solver chooses the constant, an input of the monitor and of the wrapper around it. The assumption
-        ``{name}_stays`` says that it does not change.
+        Call it at most once for a name. The solver chooses the constant, an input of the monitor and of the
+        wrapper around it. The assumption ``{name}_stays`` says that it does not change.
 
         Args:
             width: bits of the number.
@@ -249,6 +252,7 @@ class Properties:
         """
         wire = pyrtl.Input(width, f"{ANY}_{name}")
         self.constants.append(Wire(wire.name, "input", width))
+        # without reset, which would allow the number 0 alone: it keeps the number of the reset cycle
         previous_value = DataRegister(width, f"{name}_before")
         previous_value.next <<= wire
         self.assume(f"{name}_stays", wire == previous_value)

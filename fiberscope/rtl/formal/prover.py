@@ -138,7 +138,7 @@ class _Prover:
         Raises:
             TimeoutError: no time remains.
         """
-        return "no model found" not in self._run(f"-seq {depth + 1}")
+        return "no model found" not in self._run(f"-seq {depth + 1}")  # cycle 1 is the reset
 
     def _run(self, options: str) -> str:
         """Run ``sat`` under the assumptions, within the remaining time; return its output.
@@ -147,11 +147,11 @@ class _Prover:
             TimeoutError: no time remains.
         """
         seconds = self._deadline - time.monotonic()
-        if seconds < 1:
+        if seconds < 1:  # ``sat -timeout`` takes whole seconds
             raise TimeoutError
         question = f"sat {options} -timeout {int(seconds)} -set {ASSUMED} 1 {self._kit.top}"
         output = self._session.run([*self._commands, question], seconds + GRACE_SECONDS)
-        self._commands = []
+        self._commands = []  # the session keeps the prepared design
         return output
 
     def ask(self, wires: Sequence[str], value: int, options: str) -> _SolverAnswer:
@@ -237,6 +237,7 @@ def _decide(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) ->
     result.has_contradiction = not prover.has_run(depth)
     if not result.has_contradiction:
         undecided = _prove_by_induction(prover, kit, result)
+        # covers come before the bounded proof, which may use up the time
         _reach_covers(prover, kit, depth, result)
         _prove_bounded(prover, undecided, depth, result)
 
@@ -258,10 +259,12 @@ def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResu
 
 
 def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) -> list[str]:
-    """Find the largest set of claims that one induction proves; return the undecided claims.
+    """Find the largest set of claims that one induction proves together; return the undecided claims.
 
-    A claim that is low at the end of a failed induction step is removed from the set and stays undecided. A
-    claim that fails in a run from reset is removed and refuted.
+    The hypothesis of the step is the whole set, so that claims on inner registers support the others. Each
+    failed attempt removes claims (as the Houdini algorithm does), hence the loop ends. A claim that is low at
+    the end of a failed induction step is removed from the set and stays undecided. A claim that fails in a
+    run from reset is removed and refuted.
     """
     inductive = kit.names(CLAIM)
     undecided: list[str] = []
@@ -285,7 +288,7 @@ def _prove_bounded(prover: _Prover, claims: Sequence[str], depth: int, result: P
     """Prove claims up to a depth in steps, so that results remain if the time limit is reached.
 
     The claims that are proven by induction are facts for the solver, and each step skips the cycles that the
-    steps before have proven.
+    steps before have proven. After a refutation, the same step is asked again for the remaining claims.
     """
     inductive = [name for name, verdict in result.verdicts.items() if verdict.is_inductive]
     facts = "".join(f" -set {CLAIM}_{name} 1" for name in inductive)
@@ -330,6 +333,7 @@ def _write_waveform(prover: _Prover, verdict: Verdict, path: Path) -> None:
         TimeoutError: no time remains.
         InputError: the file cannot be written.
     """
+    # the answers of the proof had no waveform: ask again, for this claim and up to its cycle alone
     file = "counterexample.vcd"
     options = f"{_bounded_options(verdict.cycles)} -show-public -dump_vcd {file}"
     prover.ask([f"{CLAIM}_{verdict.claim}"], 1, options)

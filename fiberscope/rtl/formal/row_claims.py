@@ -1,6 +1,8 @@
 """Claims of blocks that sort, count, compare, multiply and add up the lanes of a row.
 
-Each ``add_...`` function adds the claims of one block with these parameters to ``properties``.
+Each ``add_...`` function adds the claims of one block with these parameters to ``properties``. A block of
+several stages also gets claims on each stage: they are the invariants that the induction needs. A lane is a
+number or, if ``control`` is high, a stop.
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ def add_sorting_network(parameters: SortingNetworkParameters, properties: Proper
         is_same = items(stage_lanes) == items(rows.lanes(stage))
         properties.claim(f"items_of_stage_{stage}", is_same, when=rows.is_full[stage])
     properties.claim("same_items", items(sink.lanes) == items(rows.lanes(-1)), when=sink.valid)
+    # the control bit is the upper bit of the key: a stop is above every coordinate
     pairs = [
         (pyrtl.concat(lane["control"], lane["coordinate"]), next_lane)
         for lane, next_lane in pairwise(sink.lanes)
@@ -102,6 +105,7 @@ def add_comparator_bank(parameters: ComparatorBankParameters, properties: Proper
     together = (flags.fire == can_fire) & (kept.fire == can_fire) & (source.fire == can_fire)
     properties.claim("together", together)
     has_item, last = (pyrtl.Register(1, "has_item"), DataRegister(parameters.width, "last_coordinate"))
+    # the item before a lane: in a lower lane of this row, or else the last of the fiber in earlier rows
     has_previous, previous = has_item, last
     for i, lane in enumerate(source.lanes):
         stop, item = lane[MASK] & lane["control"], lane[MASK] & ~lane["control"]
@@ -173,9 +177,11 @@ def add_prefix_sum(parameters: PrefixSumParameters, properties: Properties) -> N
         total = (total + lane["coordinate"])[: parameters.width]
         claim = (output["control"] == lane["control"]) & (lane["control"] | (output["coordinate"] == total))
         properties.claim(f"sum_of_lane_{i}", claim, when=sink.valid)
+    # stops are last in a row: if any lane has a stop, the last lane has one
     is_array_end = rows.lanes(-1)[-1]["control"]
     next_sum = pyrtl.select(is_array_end, pyrtl.Const(0, parameters.width), total)
     previous_sum.next <<= pyrtl.select(sink.fire, next_sum, previous_sum)
+    # the block adds a row to its offset when the row enters the last stage, before the row leaves
     properties.claim(
         "offset", properties.inner("offset") == pyrtl.select(rows.is_full[-1], next_sum, previous_sum)
     )

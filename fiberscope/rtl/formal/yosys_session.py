@@ -46,7 +46,7 @@ class YosysSession:
     The constructor waits until Yosys has started.
 
     Args:
-        folder: working folder of the commands, in which no other session runs.
+        folder: existing working folder of the commands, in which no other session runs or has run.
 
     Raises:
         HdlError: Yosys is not installed, or does not start.
@@ -73,7 +73,7 @@ class YosysSession:
             HdlError: the process has ended.
         """
         while True:
-            with suppress(OSError):  # nothing reads the pipe yet
+            with suppress(OSError):  # nothing reads the pipe yet: a non-blocking open for writing fails
                 descriptor = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
                 os.set_blocking(descriptor, True)
                 return descriptor
@@ -109,6 +109,7 @@ class YosysSession:
 
     def _run_commands(self, commands: Iterable[str]) -> str:
         """Run commands; return the output of the last, once Yosys has logged the mark after it."""
+        # only the last command's output goes to the file; ``tee -o`` replaces the file each time
         *first, last = commands
         text = "".join(f"{command}\n" for command in first)
         with suppress(BrokenPipeError):  # the process has ended; its output says why
@@ -125,7 +126,7 @@ class YosysSession:
         raise HdlError(f"Yosys: {errors[-1] if errors else 'the process ended'}")
 
     def close(self) -> None:
-        """Kill the process."""
+        """Kill the process and close its pipes. Commands in execution are lost."""
         self._process.kill()
         self._process.wait()
         with suppress(BrokenPipeError):

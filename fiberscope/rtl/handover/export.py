@@ -29,8 +29,8 @@ class Handover:
 
     Args:
         name: name of the export and prefix of its files.
-        module: the top module.
-        summary: description in one line.
+        module: name of the top module, which is in ``text``.
+        summary: description in one line, not empty; it becomes a sentence of the README.
         text: the Verilog, in the file ``<name>.v``.
         period: clock period in ns.
         parameters: values by name.
@@ -53,14 +53,19 @@ class Handover:
 
     @property
     def clock(self) -> str:
-        """The name of the clock port."""
+        """The name of the clock port, ``clk`` or ``aclk``.
+
+        Raises:
+            StopIteration: the module has no such port.
+        """
         return next(port.name for port in module_ports(self.text, self.module) if port.name in _CLOCKS)
 
 
 def write_handover(handover: Handover, folder: Path) -> list[Path]:
     """Write the files beside an exported module; return their paths, the README last.
 
-    The module's Verilog, ``sources`` and ``files`` are the caller's to write; a test bench is written here.
+    The caller writes the module's Verilog, ``sources`` and ``files``; a test bench is written here. Files of
+    the same names are overwritten, but no README of other origin.
 
     Args:
         handover: the export.

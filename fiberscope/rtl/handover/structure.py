@@ -37,7 +37,8 @@ class Memory:
 def memories(twin: Twin) -> dict[Memory, int]:
     """Return the memories of a twin, sorted by name, with the number of each.
 
-    The lanes of a synchronous memory count as one memory.
+    The lanes of a synchronous memory count as one memory. A memory without a read port in the logic is left
+    out. Memories that differ only in the numbers of their names are equal.
     """
     by_name: dict[str, Memory] = {}
     for array in {net.op_param[1] for net in twin.block.logic_subset("m")}:
@@ -54,7 +55,8 @@ def memories(twin: Twin) -> dict[Memory, int]:
 def combinational_paths(twin: Twin, names: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     """Return each output that depends on inputs in the same cycle, with these inputs.
 
-    Numbers in names are replaced by ``*``, as ports of an array are equal.
+    Numbers in names are replaced by ``*``, as ports of an array are equal. The inputs of all outputs with the
+    same name after this replacement are joined.
 
     Args:
         twin: the logic of a module.
@@ -76,6 +78,7 @@ def _generalize(name: str) -> str:
 def _sources(block: pyrtl.Block) -> dict[str, list[str]]:
     """Return the names of the inputs on which each output of a block depends within a cycle."""
     inputs = sorted(wire.name for wire in block.wirevector_subset(pyrtl.Input) if wire.name not in CLOCKING)
+    # a set of inputs is an integer with a bit for each: a union is then one operation
     masks = {block.get_wirevector_by_name(name): 1 << index for index, name in enumerate(inputs)}
     for net in block:  # PyRTL yields nets in topological order
         if net.op not in "r@":  # a path within a cycle ends at a register and at a write to a memory
