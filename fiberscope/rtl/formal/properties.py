@@ -59,7 +59,8 @@ def any_of(wires: Sequence[Signal]) -> Signal:
 
 
 def count(wires: Sequence[Signal]) -> Signal:
-    """Return the number of high wires."""
+    """Return the number of high wires; 0 for none."""
+    # no addition overflows: a sum of PyRTL has one bit more than its operands
     return reduce(add, wires, pyrtl.Const(0, 1))
 
 

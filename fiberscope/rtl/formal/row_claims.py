@@ -139,11 +139,13 @@ def add_position_multiplier(parameters: PositionMultiplierParameters, properties
     rows = RowMonitor(properties, source, sink, DEPTH - 1, factor)
     width, bits = parameters.width, digit_bits(parameters.width)
     for stage in range(DEPTH - 1):
+        # after this stage, a lane has the product with the digits so far, the low bits of the factor
         digits = rows.extra(stage)[: min((stage + 1) * bits, width)]
         is_partial = (stage + 1) * bits < width  # a later stage multiplies
         claims = [properties.inner(f"stage{stage:02}_factor") == rows.extra(stage)] if is_partial else []
         for i, lane in enumerate(rows.lanes(stage)):
             stage_fields = {**lane, "reference": _product(lane, digits, width)}
+            # number and factor have no registers in a stage behind which no stage multiplies
             claims += [
                 properties.inner(f"stage{stage:02}_lane{i:02}_{field}") == wire
                 for field, wire in stage_fields.items()
@@ -157,7 +159,10 @@ def add_position_multiplier(parameters: PositionMultiplierParameters, properties
 
 
 def _product(lane: LaneFields, factor: Signal, width: int) -> Signal:
-    """Return the offset (``reference``) of a lane plus its number (``coordinate``) times a factor."""
+    """Return the offset (``reference``) of a lane plus its number (``coordinate``) times a factor.
+
+    The result is modulo 2**``width``, as in the block.
+    """
     return (lane["reference"] + lane["coordinate"] * factor)[:width]
 
 
