@@ -117,12 +117,12 @@ class StateWatch:
     """Recorder of a machine's states, an ``Observer`` for ``fiberscope.results.report.timeline.run``.
 
     Args:
-        kernel: a built kernel; with ``chains``, without lookahead models (``remove_lookahead``).
+        kernel: a built kernel; with ``samples_chains``, without lookahead models (``remove_lookahead``).
         window: cycles of the first clock, ``[start, end)``; the whole run by default.
         families: the families of the recorded components (``family_name``); all by default.
-        max_intervals: the maximum number of complete max_intervals; the rest of a run or window is one more.
+        max_intervals: the maximum number of complete intervals; the rest of a run or window is one more.
         max_bytes: the approximate maximum size of the document in bytes; a single interval may exceed it.
-        samples_chains: whether to sample the wait samples_chains that lead to memory or through a network.
+        samples_chains: whether to sample the chains of waits that lead to memory or through a network.
     """
 
     def __init__(
