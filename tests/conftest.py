@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 from commands import here, printed, refusal, run_command  # noqa: F401  (fixtures of all tests)
 from kept_handlers import _handlers_are_kept, heeding  # noqa: F401  (fixtures of all tests)
 from sweeps_here import sweeps_here  # noqa: F401
+from time_limit import TimeLimit
 
 from fiberscope.sim import import_mode
 
@@ -31,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
         phases=[phase for phase in Phase if phase is not Phase.explain],
     )
     settings.load_profile("here")
+    config.pluginmanager.register(TimeLimit())
 
 
 def pytest_collection_finish() -> None:
