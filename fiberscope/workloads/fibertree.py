@@ -350,13 +350,17 @@ def _build_tree(
         columns, values = [column.take(order) for column in columns], values.take(order)
     segments: list[Integers] = []
     coordinates: list[Integers] = []
-    is_first = np.arange(len(values)) == 0  # whether a nonzero is the first of its element
+    is_first = np.zeros(len(values), np.bool_)  # whether a nonzero is the first of its element
+    is_first[:1] = True
     fibers = np.zeros(1, dtype=np.int64)  # first nonzero of each fiber
     for column in columns:
         is_first[1:] |= column[1:] != column[:-1]
         elements = np.flatnonzero(is_first)
-        segments.append(np.append(_first_elements(is_first, elements, fibers), len(elements)))
-        coordinates.append(column[elements])
+        # the first nonzero of a fiber is also that of the fiber's first element
+        segments.append(np.append(np.searchsorted(elements, fibers), len(elements)))
+        # a sorted column is a new array, which the tree can share
+        can_share = order is not None and len(elements) == len(column)
+        coordinates.append(column if can_share else column[elements])
         fibers = elements
     if len(fibers) < len(values):  # at the last rank, each element must be one nonzero
         raise ValueError(f"{len(values) - len(fibers)} points are given more than once")
@@ -369,14 +373,6 @@ def _ranks_to_sort(levels: Sequence[int]) -> int:
     while count > 0 and levels[count - 1] < levels[count]:
         count -= 1
     return count
-
-
-def _first_elements(is_first: npt.NDArray[np.bool_], elements: Integers, fibers: Integers) -> Integers:
-    """Return the number of the first element of each fiber, both given by their first nonzeros."""
-    if len(elements) in (0, len(is_first)):  # each nonzero is an element: equal numbers
-        return fibers
-    numbers: Integers = np.cumsum(is_first)[fibers] - 1
-    return numbers
 
 
 def _is_first(fibers: Integers, coordinates: Integers) -> npt.NDArray[np.bool_]:

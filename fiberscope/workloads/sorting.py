@@ -27,7 +27,8 @@ def lexical_order(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers
             keys.append(column)
             size = max(1, extent)
         else:
-            keys[-1] = keys[-1] * extent + column
+            keys[-1] = keys[-1] * extent
+            keys[-1] += column  # in place: there can be millions of points
             size *= max(1, extent)
     if not keys or (len(keys) == 1 and _is_sorted(keys[0])):
         return None

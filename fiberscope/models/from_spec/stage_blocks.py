@@ -284,20 +284,23 @@ class BuiltStage:
         Call this method after the run. With another arithmetic than the standard one, elements with the empty
         value are left out.
         """
-        parts = self._written_parts() if self.sums is None else self._summed_part()
         plan, specification = self.graph.plan, self.machine.specification
         ranks = [index.rank for index in plan.equation.output.indices]
         declared = specification.tensors[self.graph.einsum.output].ranks
         shape = {name: plan.shape(str(rank)) for name, rank in zip(declared, ranks, strict=True)}
-        loops = [plan.find_lowest_piece(str(rank)) for rank in ranks]
-        columns = [_concatenate_columns([columns[loop] for columns, _values in parts]) for loop in loops]
-        values = np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
+        columns, values = self._all_elements([plan.find_lowest_piece(str(rank)) for rank in ranks])
         if not self.graph.arithmetic.is_standard and shape:
             is_stored = values != self.graph.arithmetic.empty
             columns, values = [column[is_stored] for column in columns], values[is_stored]
         if not shape:
             return FiberTree((), (), (), values if len(values) else np.full(1, self.graph.arithmetic.empty))
         return FiberTree.from_coo(shape, columns, values)
+
+    def _all_elements(self, loops: Sequence[str]) -> tuple[list[Integers], Values]:
+        """Return the coordinates of the output's elements, for each of these loops, and their values."""
+        parts = self._written_parts() if self.sums is None else self._summed_part()
+        columns = [_concatenate_columns([columns[loop] for columns, _values in parts]) for loop in loops]
+        return columns, np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
 
     def _written_parts(self) -> list[OutputPart]:
         """Return the part of the output that each instance's writers wrote."""
