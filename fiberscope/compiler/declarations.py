@@ -14,7 +14,7 @@ from fiberscope.compiler import handwritten_pxd
 from fiberscope.compiler.handwritten_pxd import ClassDeclaration, Declarations, Function
 from fiberscope.compiler.methods import local_types, method_signature, signature
 from fiberscope.compiler.modules import Module, Modules, UnsupportedError
-from fiberscope.compiler.types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, strip_visibility
+from fiberscope.compiler.types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, number_type, strip_visibility
 
 
 class Generator:
@@ -214,8 +214,8 @@ class Generator:
             return ""
         if comment := module.number_type(name):
             return "" if comment == OBJECT else comment
-        kind = type(self.modules.constant_value(module, ast.Name(name, ast.Load())))
-        return {int: "long", float: "double"}.get(kind, "")
+        ctype = number_type(self.modules.constant_value(module, ast.Name(name, ast.Load())))
+        return "" if ctype == OBJECT else ctype
 
 
 def _refuse_super(module: Module, node: ast.FunctionDef, function: Function) -> None:

@@ -2,11 +2,11 @@
 
 A method with a leading underscore is ``cdef``, whatever its types are. Another method is ``cpdef`` if its
 result is None or has a C type, and if its name is not in ``HOOKS``; otherwise it is a Python method. A method
-with a decorator or an inner function, and a special method such as ``__init__``, are Python methods too. An
-argument without a C type is a Python object. A comment at the ``def`` overrides these rules, except for
-decorators and special methods: ``# C: cdef``, ``# C: cpdef``, ``# C: def``, ``# C: noexcept``,
-``# C: inline``, or several, separated by commas. In the comment, ``name=ctype`` gives the C type of an
-argument or local name, and ``return=ctype`` the C type of the result.
+with a decorator, an inner function or an argument such as ``*names``, and a special method such as
+``__init__``, are Python methods too. An argument without a C type is a Python object. A comment at the
+``def`` overrides these rules, except for decorators and special methods: ``# C: cdef``, ``# C: cpdef``, ``#
+C: def``, ``# C: noexcept``, ``# C: inline``, or several, separated by commas. In the comment, ``name=ctype``
+gives the C type of an argument or local name, and ``return=ctype`` the C type of the result.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 
 from fiberscope.compiler.handwritten_pxd import Function
+from fiberscope.compiler.modules import UnsupportedError
 from fiberscope.compiler.types import OBJECT, Types
 
 HOOKS = {"elaborate", "sample", "counters", "signals", "attach", "fetch"}  # Python calls these methods
@@ -37,8 +38,9 @@ def method_signature(types: Types, node: ast.FunctionDef) -> Function | None:
     keywords = types.module.comment_at(node).keywords
     if node.decorator_list or node.name.startswith("__") or "def" in keywords:
         return None
-    if not keywords & {"cdef", "cpdef"} and any(
-        isinstance(inner, CLOSURES) for inner in ast.walk(node) if inner is not node
+    if not keywords & {"cdef", "cpdef"} and (
+        _has_python_arguments(node)
+        or any(isinstance(inner, CLOSURES) for inner in ast.walk(node) if inner is not node)
     ):
         return None
     private = node.name.startswith("_")
@@ -47,6 +49,12 @@ def method_signature(types: Types, node: ast.FunctionDef) -> Function | None:
     # A private method is called from compiled code only, and needs no wrapper for Python
     kind = next(iter(keywords & {"cdef", "cpdef"}), "cdef" if private else "cpdef")
     return signature(types, node, kind, keywords)
+
+
+def _has_python_arguments(node: ast.FunctionDef) -> bool:
+    """Return whether a function has arguments that C lacks: ``/``, ``*``, ``*names`` or ``**names``."""
+    arguments = node.args
+    return any((arguments.posonlyargs, arguments.vararg, arguments.kwonlyargs, arguments.kwarg))
 
 
 def _has_c_result(types: Types, node: ast.FunctionDef) -> bool:
@@ -60,10 +68,18 @@ def signature(types: Types, node: ast.FunctionDef, kind: str, keywords: set[str]
 
     Args:
         types: finds C types in the module of the function.
-        node: the function. Keyword-only arguments are not supported, and would be missing in the result.
+        node: the function.
         kind: ``cdef`` or ``cpdef``.
         keywords: keywords of the comment at the function, of which ``noexcept`` and ``inline`` count.
+
+    Raises:
+        UnsupportedError: the function has arguments that only Python has.
     """
+    if _has_python_arguments(node):
+        raise UnsupportedError(
+            f"{types.module.path}:{node.lineno}: {node.name} is compiled as a C function, which has no "
+            f"arguments with /, * or **; write plain arguments, or leave out the comment {kind}"
+        )
     returns = types.module.comment_at(node).types.get("return") or result_type(types, node, keywords)
     raises = EXCEPTION_CLAUSES.get(returns, "")  # an object result signals exceptions itself
     if "noexcept" in keywords:

@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -116,7 +117,9 @@ class Module:
 
     def absolute_name(self, node: ast.ImportFrom) -> str:
         """Return the full name of the module of a ``from`` import."""
-        packages = self.name.split(".")[: -node.level] if node.level else []
+        # A package is its own ``__init__``, from which the first level leads to the package itself
+        own_name = f"{self.name}.__init__" if self.path.stem == "__init__" else self.name
+        packages = own_name.split(".")[: -node.level] if node.level else []
         return ".".join([*packages, *filter(None, [node.module])])
 
     @cached_property
@@ -131,10 +134,10 @@ class Module:
 
     @cached_property
     def assignments(self) -> dict[str, ast.expr | None]:
-        """Return the names assigned at the top level, each with the expression of its last assignment.
+        """Return the names assigned at the top level, each with the expression of its value.
 
-        None for a name without a value, or of a tuple whose elements are unknown. Assignments in ``if``,
-        loops and functions are not seen.
+        None for a name without a value, for a name that is bound more than once, and for a name of a tuple
+        whose elements are unknown. A name assigned only in ``if``, loops or functions is left out.
         """
         values: dict[str, ast.expr | None] = {}
         for node in self.tree.body:
@@ -147,7 +150,29 @@ class Module:
                     values[target.id] = node.value
                 elif isinstance(target, ast.Tuple):
                     values |= _unpack(target, node.value)
-        return values
+        return {name: value if self._bindings[name] == 1 else None for name, value in values.items()}
+
+    @cached_property
+    def _bindings(self) -> Counter[str]:
+        """Return how often the module binds or deletes each name, with each ``global`` of a function.
+
+        Names of comprehensions count too, though the module does not see them.
+        """
+        bindings: Counter[str] = Counter()
+        nodes: list[ast.AST] = [self.tree]
+        while nodes:
+            node = nodes.pop()
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                bindings[node.id] += 1
+            elif isinstance(node, ast.alias):
+                bindings[node.asname or node.name.partition(".")[0]] += 1
+            elif name := getattr(node, "name", None):  # a function, a class, a handler or a pattern
+                bindings[name] += 1
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                nodes += ast.iter_child_nodes(node)
+        for node in ast.walk(self.tree):
+            bindings.update(node.names if isinstance(node, ast.Global) else ())
+        return bindings
 
     def number_type(self, name: str) -> str | None:
         """Return the C type in the comment at a number's assignment or import; None without such a comment.
@@ -164,15 +189,19 @@ class Module:
 
 def _unpack(target: ast.Tuple, value: ast.expr) -> dict[str, ast.expr | None]:
     """Return the expression of each name of an assignment of a tuple or a ``range``; None if unknown."""
-    names = [item.id for item in target.elts if isinstance(item, ast.Name)]
-    if isinstance(value, ast.Tuple):
-        return dict(zip(names, value.elts, strict=False))
-    if isinstance(value, ast.Call) and ast.unparse(value.func) == "range":
+    names = [item.id if isinstance(item, ast.Name) else "" for item in target.elts]
+    values: Iterable[ast.expr | None] = [None] * len(names)
+    if isinstance(value, ast.Tuple) and not _has_star(value) and not _has_star(target):
+        values = value.elts
+    elif isinstance(value, ast.Call) and ast.unparse(value.func) == "range":
         with suppress(ValueError):  # an argument that is not a number
-            return dict(
-                zip(names, map(ast.Constant, range(*map(ast.literal_eval, value.args))), strict=False)
-            )
-    return dict.fromkeys(names)
+            values = map(ast.Constant, range(*map(ast.literal_eval, value.args)))
+    return {name: element for name, element in zip(names, values, strict=False) if name}
+
+
+def _has_star(node: ast.Tuple) -> bool:
+    """Return whether an element of a tuple stands for any number of elements."""
+    return any(isinstance(element, ast.Starred) for element in node.elts)
 
 
 class Modules:
@@ -254,7 +283,8 @@ class Modules:
         if isinstance(node, ast.Name):
             definition = self.find_definition(module, node.id)
             node = (definition and definition[0].assignments.get(definition[1])) or node
-        return len(node.elts) if isinstance(node, ast.Tuple | ast.List) else None
+        # Not of a list, which may have another length later
+        return len(node.elts) if isinstance(node, ast.Tuple) and not _has_star(node) else None
 
 
 def _evaluate(node: ast.UnaryOp | ast.BinOp, numbers: list[int | float]) -> int | float | None:

@@ -47,6 +47,13 @@ def is_class(ctype: str) -> bool:
     return ctype[0].isupper()
 
 
+def number_type(value: object) -> str:
+    """Return the C type of a number; ``object`` for an integer beyond 64 bits and for other values."""
+    if type(value) is int:
+        return "long" if -(2**63) <= value < 2**63 else OBJECT
+    return "bint" if type(value) is bool else "double" if type(value) is float else OBJECT
+
+
 def strip_visibility(ctype: str) -> str:
     """Return the C type of an attribute without its visibility."""
     return ctype.removeprefix(READONLY).removeprefix(PUBLIC)
@@ -125,7 +132,7 @@ class Types:
         return OBJECT
 
     def _constant_type(self, value: ast.Constant, _: dict[str, str]) -> str:
-        return {bool: "bint", int: "long", float: "double"}.get(type(value.value), OBJECT)
+        return number_type(value.value)
 
     def _subscript_type(self, value: ast.Subscript, types_by_name: dict[str, str]) -> str:
         return OBJECT if isinstance(value.slice, ast.Slice) else self.element_type(value.value, types_by_name)
@@ -143,8 +150,7 @@ class Types:
         if text in types_by_name:
             return types_by_name[text]
         if isinstance(value, ast.Name):
-            number = self.modules.constant_value(self.module, value)
-            return {int: "long", float: "double"}.get(type(number), OBJECT)
+            return number_type(self.modules.constant_value(self.module, value))
         return self._attribute_type(value, types_by_name)
 
     def element_type(self, holder: ast.expr, types_by_name: dict[str, str]) -> str:

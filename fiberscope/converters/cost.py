@@ -184,10 +184,10 @@ class _Cost:
     def _count(self, spans: Layout, name: str) -> float:
         return sum(span.length for span in spans if span.name == name)
 
-    def _pointers(self, spans: Layout, level: str = "") -> float:
-        """Return the number of pointers of a level, or of all levels."""
-        names = ("row_ptr", "col_ptr", f"pos_{level}")
-        return sum(span.length for span in spans if span.name.startswith(names))
+    def _pointers(self, spans: Layout, block: str) -> float:
+        """Return the pointers of a block: those of level 2 for ``expand_2``, of the matrix for ``expand``."""
+        names = ("row_ptr", "col_ptr", f"pos_{block.rpartition('_')[2]}")
+        return sum(span.length for span in spans if span.name in names)
 
     def _items(self, block: str) -> float:
         """Return the number of items that pass a block."""
@@ -200,11 +200,10 @@ class _Cost:
         if name == "difference":
             return self._count(self.target, "runs")
         if name in ("gather", "scan_counts", "collect_counts"):
-            # The level of ``gather_2``; without a number the text matches no level, and matrix pointers count
-            return self._pointers(self.target, block.rpartition("_")[2])
+            return self._pointers(self.target, block)
         if name == "expand":
             # A beat takes an item in each lane and as many pointers, so that the larger number counts
-            return max(self.nonzeros, self._pointers(self.source))
+            return max(self.nonzeros, self._pointers(self.source, block))
         if name == "blocks":
             return self._count(self.target, "values")
         if name == "offsets":
@@ -257,7 +256,7 @@ class _Cost:
             "divide_blocks": ("divide", 2 * items),
             "multiply": ("multiply", items),
             "compare": ("compare", items),
-            "expand": ("compare", self._pointers(self.source)),
+            "expand": ("compare", self._pointers(self.source, block)),
             "count": ("count", items),
             "tally": ("count", items),
             "scatter": ("scatter", items),

@@ -37,6 +37,17 @@ def test_a_rank_more_takes_a_multiplication_or_a_division_more(source, target):
     assert ran[operation] == told[operation] == 2 * 4
 
 
+@pytest.mark.parametrize("order", [2, 3, 4, 21])
+def test_each_level_expands_its_own_pointers(order):
+    """The run compares each pointer of a level once; level 2 is not level 20."""
+    draw = np.random.default_rng(order)
+    places = np.unique(draw.integers(0, 3, (order, 60)), axis=1)
+    tensor = SparseTensor((3,) * order, tuple(places), np.arange(1.0, places.shape[1] + 1))
+    done = convert(tensor, "csf", "coo")
+    assert done.cost().operations["compare"] == done.machine.operations()["compare"]
+    assert done.cycles >= done.cost().cycles
+
+
 CHUNKS = parameters(("lanes.chunk", 4))
 
 

@@ -10,7 +10,7 @@ from fiberscope.compiler import handwritten_pxd
 from fiberscope.compiler.declarations import Generator
 from fiberscope.compiler.methods import result_type
 from fiberscope.compiler.module_dependencies import compiled_imports
-from fiberscope.compiler.modules import Modules
+from fiberscope.compiler.modules import Modules, UnsupportedError
 from fiberscope.compiler.pxd_text import generate_pxd
 from fiberscope.compiler.types import Types
 
@@ -81,7 +81,7 @@ class Base:  # C: open
     def result(self) -> int:
         return self.count
 
-    def _begin(self, later: "Later", now: int = 0, *, last: bool = False) -> None:
+    def _begin(self, later: "Later", now: int = 0, last: bool = False) -> None:
         for place in range(self.count):
             now += place
         for held in self.names:
@@ -94,6 +94,18 @@ class Base:  # C: open
         least = self.count * now
         least = least > 3
         return least
+
+    def _keywords(self, now: int, *, last: bool = False) -> None:
+        self.count = now
+
+    def many(self, *values: int) -> int:
+        return self.count
+
+    def named(self, **values: int) -> int:
+        return self.count
+
+    def placed(self, value: int, /) -> int:
+        return value
 
     def _label(self) -> str:
         return self.name
@@ -131,7 +143,7 @@ class Later:  # C: final
 class Last(Base):
     seen: int
 
-    def _begin(self, later: "Later", now: int = 0, *, last: bool = False) -> None:
+    def _begin(self, later: "Later", now: int = 0, last: bool = False) -> None:
         self.extra = now
         self.seen = self.count + LOW
         self.child = 3
@@ -236,8 +248,8 @@ cdef class Base:
     cdef public short seen
     cpdef int reset(self) except -1
     cpdef long result(self) except? -2
-    @cython.locals(place="long", held="long", ratio="double", last="bint", best="long")
-    cdef void _begin(self, Later later, long now=*) except *
+    @cython.locals(place="long", held="long", ratio="double", best="long")
+    cdef void _begin(self, Later later, long now=*, bint last=*) except *
     @cython.locals(least="long")
     cdef inline long _pick(self, long now) noexcept
     cdef _label(self)
@@ -253,7 +265,7 @@ cdef class Later:
 cdef class Last(Base):
     cdef readonly long extra
     cdef readonly object something
-    cdef void _begin(self, Later later, long now=*) except *
+    cdef void _begin(self, Later later, long now=*, bint last=*) except *
 """
 USER_TYPES = """cimport cython
 from base cimport Base
@@ -353,3 +365,14 @@ def test_modules_that_a_module_needs_are_those_of_its_imports_and_types(modules:
     assert names("user") == {"user", "base", "helpers", "package.inner"}
     assert names("lazy") == {"lazy", "package.inner"}
     assert names("package") == set()  # which imports it when it is used
+
+
+@pytest.mark.parametrize("arguments", ["now, /", "*, now", "*now", "**now"])
+def test_a_c_function_has_no_arguments_of_python_alone(tmp_path: Path, arguments: str) -> None:
+    path = tmp_path / "part.py"
+    path.write_text(f"def run({arguments}):  # C: cdef\n    pass\n")
+    modules = Modules([tmp_path], [path])
+    module = modules.find("part")
+    assert module is not None
+    with pytest.raises(UnsupportedError, match=r"part.py:1: run is compiled as a C function"):
+        generate_pxd(modules, module)
