@@ -54,13 +54,13 @@ class ValueType:  # C: final
         """Return the sum."""
         if not self.floats:
             return value + operand
-        return self.round_value(self._operand(value) + self._operand(operand))
+        return self.round_value(self.flush_subnormal(value) + self.flush_subnormal(operand))
 
     def multiply(self, value: float, operand: float) -> float:
         """Return the product."""
         if not self.floats:
             return value * operand
-        value, operand = self._operand(value), self._operand(operand)
+        value, operand = self.flush_subnormal(value), self.flush_subnormal(operand)
         product = value * operand
         if abs(product) == self.least and abs(value * RAISED * operand) < self.least * RAISED:
             return math.copysign(0.0, product)  # a double has rounded it as subnormal
@@ -80,13 +80,13 @@ class ValueType:  # C: final
             value = self._value[0]
         if abs(value) > self.most:
             return math.copysign(math.inf, value)
-        value = self._operand(value)
+        value = self.flush_subnormal(value)
         # only NaN fails the comparison; the result is the one NaN of the type
         return value if abs(value) <= self.most else math.nan
 
-    def _operand(self, value: float) -> float:
-        """Return an operand with subnormal numbers replaced by zeros."""
-        return math.copysign(0.0, value) if abs(value) < self.least else value
+    def flush_subnormal(self, value: float) -> float:
+        """Return a value, or a zero of its sign if it is subnormal in a floating-point type."""
+        return math.copysign(0.0, value) if self.floats and abs(value) < self.least else value
 
 
 DOUBLE = ValueType(AUTO)

@@ -1,11 +1,15 @@
 """The bank's twin: its memories, and what is refused."""
 
+from contextlib import suppress
+from dataclasses import fields
+from itertools import product
+
 import pyrtl
 import pytest
 from memory_stub import MemoryStub
 from scenarios import SCENARIOS
 
-from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
+from fiberscope.hw.memory.cache_geometry import INDEXES, FiberCacheSpecification
 from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
 from fiberscope.hw.memory.cache_rtl import BLOCK
 from fiberscope.hw.rtl.kit.sram import Macro, Sram, srams
@@ -66,6 +70,7 @@ def test_the_memories_of_a_twin_are_listed():
     ("changes", "message"),
     [
         ({"line_bytes": 48}, "bank: line_bytes must be a power of two, not 48"),
+        ({"sets": 12, "banks": 4, "index": "hashed"}, "bank: hashed sets must be a power of two, not 12"),
         ({"sets": 12}, "bank: sets or banks must be a power of two, not 12 and 48"),
         ({"port": 4, "tag_bits": 34}, "bank: port must be from 0 to 3, not 4"),
     ],
@@ -73,6 +78,21 @@ def test_the_memories_of_a_twin_are_listed():
 def test_what_cannot_be_built_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         BankParameters(**changes)
+
+
+def test_what_the_component_refuses_its_twin_refuses():
+    shared = {known.name for known in fields(FiberCacheSpecification)}
+    tried = 0
+    for sets, banks, index in product((1, 3, 4, 6, 12, 16), (1, 4, 6), INDEXES):
+        changes = {"sets": sets, "banks": banks, "index": index}
+        with suppress(ValueError):
+            twin = BankParameters(**changes)
+            FiberCacheSpecification(**{name: getattr(twin, name) for name in shared})
+            tried += 1
+            continue
+        with pytest.raises(ValueError, match="power of two"):
+            BankParameters(**changes)
+    assert tried > 10
 
 
 def test_the_parameters_that_suit_a_component():

@@ -19,8 +19,7 @@ class BankParameters(FiberCacheSpecification, Parameters):
     The defaults are those of Gamma. Other arguments: see ``FiberCacheSpecification``.
 
     Args:
-        index: mapping of lines to sets, as in the component. ``hashed`` requires that ``sets`` is a power of
-            two, which is not checked here.
+        index: mapping of lines to sets, as in the component.
         port: number of the bank's port at the network to memory.
         tag_bits: bits of a tag, 33 to 63; the bits from 32 up are the port.
         address_bits: bits of a byte address, 24 to 64; the highest is 0, as addresses are not negative.
@@ -29,7 +28,8 @@ class BankParameters(FiberCacheSpecification, Parameters):
 
     Raises:
         ValueError: a number is out of its range, ``port`` does not fit the tag, ``line_bytes`` is not a power
-            of two, neither ``sets`` nor ``banks`` is one, or there is a data array and only one stage.
+            of two, neither ``sets`` nor ``banks`` is one, hashed sets are not one, or there is a data array
+            and only one stage.
     """
 
     banks: int = number(48, *LIMITS["banks"])
@@ -58,6 +58,8 @@ class BankParameters(FiberCacheSpecification, Parameters):
         # ``tags.Sets`` divides a line by a power of two, which is a shift, if either number is one.
         if self.sets & (self.sets - 1) and self.banks & (self.banks - 1):
             raise ValueError(f"bank: sets or banks must be a power of two, not {self.sets} and {self.banks}")
+        if self.hashed and self.sets & (self.sets - 1):
+            raise ValueError(f"bank: hashed sets must be a power of two, not {self.sets}")
         if self.data == ARRAY and self.stages == 1:
             raise ValueError(
                 "bank: data=array needs 2 or 3 stages: a way is known only at the end of the first"

@@ -104,7 +104,7 @@ class Arithmetic(StreamBlock):
             operand: second operand; 0 for ``relu``, which is a maximum; ignored by other operations of one.
         """
         self.operations += 1
-        if self.code == DIVIDE and operand == 0.0 and not self.fills:
+        if self.code == DIVIDE and not self.fills and self.value_type.flush_subnormal(operand) == 0.0:
             return 0.0
         return operate(self.code, value, operand, self.value_type)
 
@@ -112,7 +112,8 @@ class Arithmetic(StreamBlock):
 def operate(code: int, value: float, operand: float, value_type: ValueType) -> float:  # C: cpdef
     """Return the result of an operation.
 
-    A minimum or maximum with NaN is NaN. A quotient by 0 is that of IEEE 754 for a divisor +0.
+    A minimum or maximum with NaN is NaN. A quotient by 0 is that of IEEE 754 for a divisor +0. Comparisons,
+    logical operations and functions take a subnormal operand for a zero, as sums and products do.
 
     Args:
         code: number of the operation (``fiberscope.hw.streams.operations``).
@@ -126,17 +127,18 @@ def operate(code: int, value: float, operand: float, value_type: ValueType) -> f
         return value_type.add(value, operand)
     if code == SUBTRACT:
         return value_type.add(value, -operand)
-    if code == MINIMUM:
-        # Both comparisons are false only if an operand is NaN.
-        return value if value <= operand else operand if operand < value else _nan_operand(value, operand)
-    if code == MAXIMUM:
-        return value if value >= operand else operand if operand > value else _nan_operand(value, operand)
     if code in (FIRST, TAKE):
         return value if code == FIRST else operand
+    left, right = value_type.flush_subnormal(value), value_type.flush_subnormal(operand)
+    if code == MINIMUM:
+        # Both comparisons are false only if an operand is NaN.
+        return value if left <= right else operand if right < left else _nan_operand(value, operand)
+    if code == MAXIMUM:
+        return value if left >= right else operand if right > left else _nan_operand(value, operand)
     if code in (OR, AND, DIFFERS, LESS):
-        return 1.0 if _is_true(code, value, operand) else 0.0
+        return 1.0 if _is_true(code, left, right) else 0.0
     # The results above need no rounding: sums and products are rounded, others are operands, 0 or 1.
-    return value_type.round_value(_quotient(value, operand) if code == DIVIDE else _function(code, value))
+    return value_type.round_value(_quotient(left, right) if code == DIVIDE else _function(code, left))
 
 
 def _nan_operand(value: float, operand: float) -> float:  # C: cdef

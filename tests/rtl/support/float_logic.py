@@ -18,7 +18,7 @@ FORMS = {  # what a field is, bits of the fraction, the largest exponent of a nu
     "float64": ("float", 64, 52, 1023),
     "bfloat16": ("bfloat", 16, 7, 127),
 }
-COMPUTED = ("mul", "add", "sub", "max", "min", "take")
+COMPUTED = ("mul", "add", "sub", "max", "min", "take", "first", "differs", "less", "or", "and")
 
 
 @cache
@@ -46,7 +46,7 @@ def modelled(name, one, other):
     kind, codec = TYPES[name], Codec(*reversed(FORMS[name][:2]))
     a, b = (float_of(codec.decode(bits)) for bits in (one, other))
     results = {"mul": kind.multiply(a, b), "add": kind.add(a, b), "sub": kind.add(a, -b)}
-    results |= {operation: operate(BINARY[operation], a, b, kind) for operation in ("max", "min", "take")}
+    results |= {operation: operate(BINARY[operation], a, b, kind) for operation in COMPUTED[3:]}
     return {operation: codec.encode(float_bits(results[operation])) for operation in COMPUTED}
 
 

@@ -388,7 +388,7 @@ def _no_number(form: _Form, word: Signal) -> Signal:
 
 def _less(form: _Form, value: Signal, other: Signal) -> Signal:
     """Return whether one value is less than another by IEEE 754: zeros are equal, NaN has no order."""
-    left, right = value[:-1], other[:-1]
+    left, right = (unless(_Float(form, word).is_zero, word[:-1]) for word in (value, other))
     numbers = (left <= _infinite(form)) & (right <= _infinite(form))
     of_one_sign = pyrtl.select(value[-1], right < left, left < right)
     of_two = value[-1] & ((left != 0) | (right != 0))

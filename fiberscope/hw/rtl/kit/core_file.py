@@ -5,6 +5,7 @@ The core file lets other designs depend on the block by name.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def core_file(
 
     Args:
         name: name of the core.
-        summary: description of the block, in one line, without double quotes and backslashes.
+        summary: description of the block, in one line.
         sources: the Verilog files, beside the core file.
         version: version of the writer, as in ``1.2.3``. The part after a ``+``, which FuseSoC refuses, is
             omitted.
@@ -70,7 +71,7 @@ def core_file(
     target = _BENCH_TARGET.format(bench=bench) if bench else ""
     return f"""CAPI=2:
 name: {VENDOR}:{name}:{version.partition("+")[0]}
-description: "{summary}"
+description: {json.dumps(summary, ensure_ascii=False)}
 filesets:
   rtl:
     files: [{", ".join(sources)}]

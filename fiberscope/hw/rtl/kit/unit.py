@@ -236,12 +236,12 @@ def _typed(make: Callable[..., Component], name: str, parameters: ValueParameter
 
 
 def _summary(kind: type[Component]) -> str:
-    """Return the summary of a class from its docstring, without the signature that Cython adds.
+    """Return the summary of a class from its docstring in one line, without the signature that Cython adds.
 
     The summary follows other text and begins in lower case, unless its first word has a second capital.
     """
     paragraphs = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
-    said = next(text for text in paragraphs if not text.startswith(f"{kind.__name__}("))
+    said = next(" ".join(text.split()) for text in paragraphs if not text.startswith(f"{kind.__name__}("))
     begins = said if said[1:2].isupper() else said[:1].lower() + said[1:]
     return begins.rstrip(".").replace("``", "")
 
@@ -268,15 +268,37 @@ def _at(port: Port, what: Fields | Lanes | Each) -> Sequence[Stream]:
     return [Stream(port.name, port.name, direction, what)]
 
 
+def _check_observed(
+    kind: type[Component], base: type[Adapter], summed: Mapping[str, Summed], statuses: Mapping[str, str]
+) -> None:
+    """Refuse counters that need cycles or tokens that an adapter class does not observe.
+
+    No tokens are added to those that ``base`` observes, because it handles no others.
+    """
+    if base.OBSERVED is None:
+        return
+    unseen = [name for name, count in summed.items() if count.label not in base.OBSERVED]
+    if missed := ", ".join([*statuses, *unseen]):
+        raise ValueError(
+            f"{kind.__name__}: {base.__name__} does not observe what these counters need: {missed}"
+        )
+
+
 def _adapter_class(
     kind: type[Component],
     base: type[Adapter],
     counters: Mapping[str, CounterSource],
     flags: Mapping[str, object],
 ) -> type[Adapter]:
-    """Return an adapter class with the ports and counters of the event class."""
+    """Return an adapter class with the ports and counters of the event class.
+
+    Raises:
+        ValueError: a counter needs cycles or tokens that ``base`` does not observe.
+    """
     summed = {name: count for name, count in counters.items() if isinstance(count, Summed)}
     statuses = {name: count.status for name, count in counters.items() if isinstance(count, StatusCounter)}
+
+    _check_observed(kind, base, summed, statuses)
 
     class UnitAdapter(base):  # type: ignore[valid-type, misc]  # mypy wants a class that it knows
         def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -300,11 +322,12 @@ def _adapter_class(
     UnitAdapter.__name__ = UnitAdapter.__qualname__ = f"{kind.__name__}UnitAdapter"
     UnitAdapter.PORTS = base.PORTS or kind.PORTS
     if statuses:
-        UnitAdapter.COUNTED_BY = {status: (name,) for name, status in statuses.items()} | dict(
-            base.COUNTED_BY
-        )
+        counted_by = dict(base.COUNTED_BY)
+        for name, status in statuses.items():
+            counted_by[status] = (*counted_by.get(status, ()), name)
+        UnitAdapter.COUNTED_BY = counted_by
     elif base.observe is Adapter.observe:  # nothing but the sums needs tokens; a status counts every cycle
-        UnitAdapter.OBSERVED = tuple(count.label for count in summed.values())
+        UnitAdapter.OBSERVED = tuple({count.label for count in summed.values()})
     for flag, value in flags.items():
         setattr(UnitAdapter, flag.upper(), value)
     return UnitAdapter
