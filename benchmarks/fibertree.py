@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fiberscope.workloads.fibertree import FiberTree
-from fiberscope.workloads.fibertree_format import RankFormat, footprint, subtree_bits
+from fiberscope.workloads.fibertree_format import RankFormat, count_subtree_bits, footprint
 
 SIZE = 128  # coordinates or elements of a partition
 ROUNDS = 2
@@ -89,7 +89,7 @@ def measure(nonzeros: int) -> None:
     formats = dict.fromkeys(tiles.names, COORDINATES)
     timed("to_coo of four ranks", tiles.to_coo, tiles.nonzeros)
     timed("footprint", lambda: footprint(tiles, formats), tiles.nonzeros)
-    timed("subtree_bits", lambda: subtree_bits(tiles, "K1", formats), tiles.nonzeros)
+    timed("count_subtree_bits", lambda: count_subtree_bits(tiles, "K1", formats), tiles.nonzeros)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.converters.sage.systems import OURS, best_of, systems
 from fiberscope.explore.tables import simulate_to_end
 from fiberscope.results.report.table import Table, format_percent
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 from fiberscope.workloads.generators import uniform
 
 ROWS, DEPTH, COLUMNS = 64, 96, 32  # sizes of the simulated operands
@@ -142,7 +142,7 @@ def _select_rows(names: Sequence[str]) -> list[Row]:
     rows_by_name = {row.name.lower(): row for row in rows()}
     for name in names:
         if name.lower() not in rows_by_name:
-            hint = nearest(name, [row.name for row in rows()])
+            hint = suggest(name, [row.name for row in rows()])
             raise WorkloadError(f"{name!r} is not in Table III", fix=hint)
     return [rows_by_name[name.lower()] for name in names] or list(rows())
 

@@ -25,7 +25,7 @@ from fiberscope.models.graphs.netlist import Graph
 from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.report.table import Table
 from fiberscope.workloads import load
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.tensor import SparseTensor
 from published.figures import Figure
 
@@ -132,7 +132,7 @@ def experiments(
         )
     for figure in figures:
         if figure not in FIGURES:
-            raise InputError(f"there is no figure {figure}; {nearest(figure, FIGURES)}")
+            raise InputError(f"there is no figure {figure}; {suggest(figure, FIGURES)}")
     all_runs, claims = [], []
     for figure in figures or FIGURES:
         runs, figure_claims = FIGURES[figure](tell)

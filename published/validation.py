@@ -14,7 +14,7 @@ from fiberscope.converters.sage.configuration import sage_parameters
 from fiberscope.converters.sage.systems import OURS
 from fiberscope.explore.compare import FetchedRun, Published, Run, compare, read_published
 from fiberscope.results.report.table import Table
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from published import sage
 from published.costs import costs, refuse_options
 from published.d2t2 import d2t2
@@ -53,7 +53,7 @@ def validation(names: Sequence[str], tell: Callable[[str], None]) -> tuple[list[
     """
     for name in names:
         if name not in PARTS:
-            raise InputError(f"nothing is validated of {name!r}; {nearest(name, PARTS)}")
+            raise InputError(f"nothing is validated of {name!r}; {suggest(name, PARTS)}")
     figures: list[Figure] = []
     claims: list[Claim] = []
     for name in names or PARTS:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.user_machines import file_of, is_path, run_file
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -99,7 +99,7 @@ def _module(name: str) -> str:
         return f"{__name__}.{name}"
     others = installed()
     if name not in others:
-        raise ConfigurationError(f"no accelerator is called {name}; {nearest(name, [*names(), *others])}")
+        raise ConfigurationError(f"no accelerator is called {name}; {suggest(name, [*names(), *others])}")
     return others[name]
 
 

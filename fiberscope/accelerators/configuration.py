@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 from fiberscope.accelerators.errors import ConfigurationError, ConflictError
 from fiberscope.accelerators.quantities import Bytes, BytesPerSecond, Hertz, Picoseconds
 from fiberscope.accelerators.yaml_layer import Entry, read_scalar, read_yaml
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 __all__ = [
     "Bytes",
@@ -251,7 +251,7 @@ def _check_keys(model: type[BaseModel], entries: Mapping[str, Entry], name: str)
         if subkeys:
             raise ConfigurationError(f"{entry.origin}: {key} is a section; set {', '.join(subkeys)}")
         if key not in keys:
-            raise ConfigurationError(f"{entry.origin}: {name} has no parameter {key}; {nearest(key, keys)}")
+            raise ConfigurationError(f"{entry.origin}: {name} has no parameter {key}; {suggest(key, keys)}")
 
 
 def _nested(entries: Mapping[str, Entry]) -> dict[str, Any]:

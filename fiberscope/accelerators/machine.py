@@ -16,7 +16,7 @@ from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import family_name, family_or_parent
 from fiberscope.workloads import Problem, Spgemm
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 EVENT = "event"  # the fidelity of components in a kernel, which every machine has
 
@@ -289,5 +289,5 @@ class Accelerator(Generic[AnyConfiguration]):
                 if family and family_or_parent(family, present) not in present:
                     raise ConfigurationError(
                         f"{self.name}: no component is of the kind {family}, which {field_name} names; "
-                        f"{nearest(family, present)}"
+                        f"{suggest(family, present)}"
                     )

@@ -38,7 +38,7 @@ from fiberscope.workloads import (
     open_tensor,
 )
 from fiberscope.workloads import load as load_workload
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.ranked_names import without_ranks
 from fiberscope.workloads.spec import is_spec
 
@@ -153,7 +153,7 @@ class ProblemMaker:
         operand_names = self.kind.tensors
         for name in tensors:
             if name not in operand_names:
-                fix = f"{nearest(name, operand_names)}; {MORE_FACTORS}; {ANY_EXPRESSION}"
+                fix = f"{suggest(name, operand_names)}; {MORE_FACTORS}; {ANY_EXPRESSION}"
                 raise WorkloadError(f"{self.kind.kind} has no operand {name}", fix=fix)
         operands = {name: tensors[name] for name in operand_names if name in tensors}
         # Operands may be left out from the last one back, but not in between
@@ -170,7 +170,7 @@ def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:
     kind = str(entry.value)
     if kind not in kinds:
         message = f"{entry.origin}: {accelerator.name} solves no {KIND} {kind}"
-        raise ConfigurationError(f"{message}; {nearest(kind, kinds)}; {_suggest_machines(kind)}")
+        raise ConfigurationError(f"{message}; {suggest(kind, kinds)}; {_suggest_machines(kind)}")
     return kinds[kind]
 
 

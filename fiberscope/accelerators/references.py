@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 if TYPE_CHECKING:
     from fiberscope.workloads.expressions.expression import Expression
@@ -127,7 +127,7 @@ def evaluate(tokens: Sequence[str], names: KnownValues, make_error: ErrorFactory
 
 def _parameter_value(name: str, names: KnownValues, make_error: ErrorFactory) -> Fraction:
     if name not in names:
-        raise make_error(f"there is no {name}; {nearest(name, names)}")
+        raise make_error(f"there is no {name}; {suggest(name, names)}")
     value = names[name]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise make_error(f"{name} is {value}; it should be a number")

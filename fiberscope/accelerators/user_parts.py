@@ -23,7 +23,7 @@ from fiberscope.accelerators.module_cache import use_compiled
 from fiberscope.base.errors import InputError
 from fiberscope.hw.policy import Policy
 from fiberscope.sim import Component, SimulationError
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import PartFactory
@@ -79,7 +79,7 @@ def _load(text: str, module: str, attribute: str) -> PartFactory:
     attribute_value = getattr(loaded, attribute, None)
     if not callable(attribute_value):
         classes = [name for name, value in vars(loaded).items() if inspect.isclass(value)]
-        advice = nearest(attribute, classes) if classes else "it has no classes"
+        advice = suggest(attribute, classes) if classes else "it has no classes"
         raise InputError(f"--part {text}: {module} has no class {attribute}; {advice}")
     factory: PartFactory = attribute_value
     return factory

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from fiberscope.accelerators.yaml_document import Document, Path
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 AnySchema = TypeVar("AnySchema", bound=BaseModel)
 MISSPELT = 0.75  # similarity of two keys, by difflib, from which an unknown key counts as misspelt
@@ -70,7 +70,7 @@ def _to_error(schema: type[BaseModel], document: Document, fault: Any) -> Except
         return document.error(path, f"{path_text} is missing")
     if fault["type"] == "extra_forbidden":
         keys = _sibling_keys(schema, path)
-        return document.error(path, f"there is no {path_text}; {nearest(str(path[-1]), keys)}", key=True)
+        return document.error(path, f"there is no {path_text}; {suggest(str(path[-1]), keys)}", key=True)
     message = " ".join(fault["msg"].removeprefix("Value error, ").split())
     if fault["type"] == "value_error" and isinstance(fault["input"], dict):  # of several values together
         return document.error(path, f"{path_text}: {message}")
@@ -93,7 +93,7 @@ def _drop_unknown(schema: type[BaseModel], document: Document, fault: Any, data:
         data = data[name]
     del data[key]
     message = f"{document.location(path, key=True)}: there is no {'.'.join(map(str, path))}"
-    warnings.warn(f"{message}, and it is left out; {nearest(str(key), keys)}", stacklevel=4)
+    warnings.warn(f"{message}, and it is left out; {suggest(str(key), keys)}", stacklevel=4)
     return True
 
 

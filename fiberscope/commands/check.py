@@ -84,9 +84,9 @@ def _parse_operands(
     """Return operands in order, operands by name, and the arguments that set symbols."""
     from fiberscope.base.operand_arguments import check_factors, operands_of
     from fiberscope.models.trace.source import split_symbols
-    from fiberscope.run.find_machine import specification_of
+    from fiberscope.run.find_machine import find_specification
 
-    specification = specification_of(accelerator)
+    specification = find_specification(accelerator)
     texts, symbols = split_symbols(specification, texts) if specification else (texts, [])
     factors, tensors = operands_of(texts)
     check_factors(factors)

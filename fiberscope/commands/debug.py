@@ -12,7 +12,12 @@ import typer
 from fiberscope.base.errors import InputError
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands
-from fiberscope.commands.run_options import SimulationOptions, debugger_page, exit_code, page_title
+from fiberscope.commands.run_options import (
+    SimulationOptions,
+    exit_code,
+    format_page_title,
+    open_debugger_page,
+)
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.files import STANDARD_OUTPUT, list_operand_files, read_text
 
@@ -66,9 +71,9 @@ def debug(
     from fiberscope.base.operand_arguments import operands_of
     from fiberscope.run.debug.api import build_request
     from fiberscope.run.debug.session import Session
-    from fiberscope.run.find_machine import specification_of
+    from fiberscope.run.find_machine import find_specification
 
-    factors, tensors = operands_of(options.take_symbols(specification_of(accelerator), operands))
+    factors, tensors = operands_of(options.take_symbols(find_specification(accelerator), operands))
     # Not strict: ``build_request`` refuses more than two operands.
     options.check({}, list_operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     lines = read_script_lines(script)  # a script that cannot be read is an error before the machine is built
@@ -76,7 +81,7 @@ def debug(
     snapshot_bytes = None if snapshot_memory is None else SIZE.read(snapshot_memory, "--snapshot-memory")
     request = build_request(accelerator, factors, tensors, **arguments)
     run_options = _collect_run_options(options)
-    page = debugger_page(options.live, page_title(request))
+    page = open_debugger_page(options.live, format_page_title(request))
     with (
         page as page_of,
         Session(request, run_options, snapshots, snapshot_bytes) as session,

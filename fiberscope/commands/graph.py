@@ -23,7 +23,7 @@ from fiberscope.commands.graph_source import (
 from fiberscope.commands.graph_verilog import export, rtl
 from fiberscope.commands.group import Group
 from fiberscope.commands.option_groups import expand_groups
-from fiberscope.commands.options import Exact, Settings, setting_values
+from fiberscope.commands.options import Exact, Settings, parse_setting_values
 from fiberscope.commands.run_options import SimulationOptions
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
@@ -147,7 +147,7 @@ def draw(
     name, drawn_graph = named_graph(source, formats, order)
     path = output or Path(f"{name}.svg")
     check_outputs({"the picture": path}, {"the graph": file_of_graph(source)})
-    parameters = graph_settings(setting_values(settings))
+    parameters = graph_settings(parse_setting_values(settings))
     if parameters.timing == "sam":  # as a run does: the public simulator has only unions of two operands
         drawn_graph = chain_unions(drawn_graph)
     write_text(path, format_svg(drawn_graph, name, find_memory_names(drawn_graph, parameters.tiles)))
@@ -211,7 +211,7 @@ def cost(
     from fiberscope.models.graphs.execution import graph_settings, prepare
     from fiberscope.models.graphs.settings import check_estimated
 
-    operands, values = tensors_by_name(tensors), setting_values(settings)
+    operands, values = tensors_by_name(tensors), parse_setting_values(settings)
     check_estimated(values)  # ``graph_settings`` also accepts settings without effect on an estimate
     parameters = graph_settings(values)
     prepared = prepare(graph_of(source, formats, order, operands), operands, exact=exact)

@@ -10,7 +10,7 @@ import typer
 
 from fiberscope.base.errors import MACHINE_WRONG
 from fiberscope.commands.graph_source import Formats, Order, Source, Tensors, named_graph, tensors_by_name
-from fiberscope.commands.options import Config, Exact, Settings, setting_values
+from fiberscope.commands.options import Config, Exact, Settings, parse_setting_values
 from fiberscope.commands.rtl_options import Folder, HdlSimulator, Points, ValueBits
 
 _Area = Annotated[bool, typer.Option("--area/--no-area", help="Measure the area of each block with Yosys.")]
@@ -86,7 +86,7 @@ def rtl(
     from fiberscope.models.graphs.execution import graph_settings
     from fiberscope.models.graphs.random_tensors import generate_operands
 
-    parameters = setting_values(settings)
+    parameters = parse_setting_values(settings)
     sizes = {"value_bits": value_bits, "points": points}
     is_integer = not graph_settings(parameters).value_type.floats
     operands = operands or generate_operands(graph, integers=is_integer)

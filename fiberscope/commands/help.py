@@ -14,7 +14,7 @@ import typer
 
 from fiberscope.base.errors import InputError
 from fiberscope.commands.output import print_stacked
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 CHECKOUT = Path(__file__).parents[2]  # folder of the sources, if the package is not installed
 INSTALLED = Path(sys.prefix, "share", "doc", "fiberscope")  # pages of an installed package
@@ -86,7 +86,7 @@ def _look_up(folder: Path, words: Sequence[str]) -> None:
     best = [section for section in matches if section.heading.lower() == query] or matches
     if not matches:
         pages = [page.stem for page in folder.glob("*.md")]
-        raise InputError(f"no page is called {query!r}, and no heading has it; {nearest(query, pages)}")
+        raise InputError(f"no page is called {query!r}, and no heading has it; {suggest(query, pages)}")
     if len(best) == 1:
         _show(best[0].text)
     else:

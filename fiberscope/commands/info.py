@@ -11,7 +11,7 @@ import typer
 from fiberscope.base.errors import InputError
 from fiberscope.commands.completion import complete_name, complete_parameter
 from fiberscope.commands.options import Settings
-from fiberscope.commands.output import format_nonzeros, format_shape, print_stacked, terminal_width
+from fiberscope.commands.output import find_terminal_width, format_nonzeros, format_shape, print_stacked
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_writable, write_json, write_text
 from fiberscope.results.report.table import ruled_table
 
@@ -121,8 +121,8 @@ def _describe(name: str, parameter: str | None) -> _MachineDescription | _Matrix
     """
     from fiberscope import accelerators, workloads
     from fiberscope.run.find_machine import find, is_machine
-    from fiberscope.workloads.cache import location_of
-    from fiberscope.workloads.errors import nearest
+    from fiberscope.workloads.cache import find_location
+    from fiberscope.workloads.errors import suggest
     from fiberscope.workloads.files import file_of
     from fiberscope.workloads.registry import is_registered
     from fiberscope.workloads.spec import is_spec
@@ -132,11 +132,11 @@ def _describe(name: str, parameter: str | None) -> _MachineDescription | _Matrix
     entry = workloads.lookup(name) if is_registered(name) else None
     if entry is None and not is_spec(name) and file_of(name) is None:
         names = [*accelerators.names(), *workloads.names()]
-        raise InputError(f"no accelerator or matrix is called {name}; {nearest(name, names)}")
+        raise InputError(f"no accelerator or matrix is called {name}; {suggest(name, names)}")
     if parameter is not None:
         matrix = name if entry is None else entry.name
         raise InputError(f"{matrix} is a matrix, which has no parameter {parameter}")
-    is_available = entry is None or (entry.is_matrix and location_of(entry))
+    is_available = entry is None or (entry.is_matrix and find_location(entry))
     return _MatrixDescription(entry, workloads.load(name) if is_available else None)
 
 
@@ -154,12 +154,12 @@ class _MachineDescription:
     def __init__(self, machine: Accelerator[Any], key: str | None) -> None:
         from fiberscope.accelerators.configuration import header
         from fiberscope.accelerators.ranges import ranges
-        from fiberscope.run.catalogue import machine_parameters
-        from fiberscope.workloads.errors import nearest
+        from fiberscope.run.catalogue import list_machine_parameters
+        from fiberscope.workloads.errors import suggest
 
         self._machine, self._header = machine, header(machine.shipped)
         self._ranges = ranges(machine.configuration)
-        all_parameters = machine_parameters(machine)
+        all_parameters = list_machine_parameters(machine)
         self._selected = [
             parameter
             for parameter in all_parameters
@@ -168,7 +168,7 @@ class _MachineDescription:
         # Not the number of parameters: a section with one parameter is still shown as a section
         self._is_single = [parameter.key for parameter in self._selected] == [key]
         if not self._selected:
-            hint = nearest(str(key), [parameter.key for parameter in all_parameters])
+            hint = suggest(str(key), [parameter.key for parameter in all_parameters])
             raise InputError(f"{machine.name} has no parameter {key}; {hint}")
 
     def document(self) -> dict[str, object]:
@@ -198,7 +198,7 @@ class _MachineDescription:
         """
         from rich.text import Text
 
-        columns, show = terminal_width(PIPE_COLUMNS), partial(print_stacked, pipe_width=PIPE_COLUMNS)
+        columns, show = find_terminal_width(PIPE_COLUMNS), partial(print_stacked, pipe_width=PIPE_COLUMNS)
         sources = Text(("\n" if columns >= max(map(len, self._header)) else " ").join(self._header))
         rows = [self._row(parameter) for parameter in self._selected]
         if self._is_single:
@@ -267,9 +267,9 @@ class _MatrixDescription:
         if self._workload is not None and self._character is not None:
             from rich.text import Text
 
-            from fiberscope.workloads.character import picture
+            from fiberscope.workloads.character import draw_picture
 
-            lines = picture(self._workload.matrix)
+            lines = draw_picture(self._workload.matrix)
             parts += [_label_table(_measured_rows(self._character)), Text("\n".join(_frame_lines(lines)))]
         # An empty line between two parts, but none before the first part
         print_stacked(*[item for part in parts for item in ("", part)][1:])

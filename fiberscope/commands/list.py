@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.output import format_nonzeros, format_shape, print_stacked, terminal_width
+from fiberscope.commands.output import find_terminal_width, format_nonzeros, format_shape, print_stacked
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_writable, write_json
 from fiberscope.results.report.table import ruled_table
 
@@ -31,9 +31,9 @@ def list_(json: _Json = None) -> None:
       fiberscope list
       fiberscope list --json -
     """
-    from fiberscope.run.catalogue import matrix_entries, summaries
+    from fiberscope.run.catalogue import collect_summaries, list_matrix_entries
 
-    machines, matrices = summaries(), matrix_entries()
+    machines, matrices = collect_summaries(), list_matrix_entries()
     if json is not None:
         check_writable(json)
         write_json(json, _document(machines, matrices))
@@ -46,31 +46,31 @@ def _document(machines: dict[str, str], matrices: list[Entry]) -> dict[str, obje
 
     ``here`` says where a matrix is on this computer; it is empty if the matrix is not there.
     """
-    from fiberscope.workloads.cache import location_of
+    from fiberscope.workloads.cache import find_location
 
     return {
         "schema": "fiberscope-list-1",
         "accelerators": [{"name": name, "summary": summary} for name, summary in machines.items()],
-        "matrices": [{**entry.model_dump(mode="json"), "here": location_of(entry)} for entry in matrices],
+        "matrices": [{**entry.model_dump(mode="json"), "here": find_location(entry)} for entry in matrices],
     }
 
 
 def _show(machines: dict[str, str], matrices: list[Entry]) -> None:
     from rich.text import Text
 
-    from fiberscope.workloads.cache import location_of
+    from fiberscope.workloads.cache import find_location
 
     machine_table = ruled_table("Accelerator", "What it is")
     for name, summary in machines.items():
         machine_table.add_row(name, summary)
     # In a narrow terminal every kind would be cut; ``fiberscope info`` shows it.
-    kind_heads = ["Kind"] if terminal_width() >= KIND_WIDTH else []
+    kind_heads = ["Kind"] if find_terminal_width() >= KIND_WIDTH else []
     matrix_table = ruled_table("Matrix", "Shape", "Nonzeros", "Here", *kind_heads, numbers=["Nonzeros"])
     for column in matrix_table.columns:
         column.no_wrap = True
     for entry in matrices:
         kinds = [Text(entry.kind, overflow="ellipsis") for _ in kind_heads]
         matrix_table.add_row(
-            entry.name, format_shape(entry), format_nonzeros(entry), location_of(entry), *kinds
+            entry.name, format_shape(entry), format_nonzeros(entry), find_location(entry), *kinds
         )
     print_stacked(machine_table, "", matrix_table)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fiberscope.commands.options import Json, Quiet, setting_values
+from fiberscope.commands.options import Json, Quiet, parse_setting_values
 from fiberscope.commands.report_output import report_delivery
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
@@ -95,7 +95,7 @@ def map_(
         "limits": Limits(points, victory, invalid),
         "seed": seed,
         "workers": workers,
-        "settings": setting_values(settings),
+        "settings": parse_setting_values(settings),
     }
     with report_delivery(json, quiet) as deliver:
         with progress_display(quiet) as progress:

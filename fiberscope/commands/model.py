@@ -72,7 +72,7 @@ def model(
     # First, as symbols such as a=2 look like operands; they become settings of ``options``
     factors, tensors = operands_of(options.take_symbols(specification, operands or []))
     _check_show(show, options, output)
-    options.check({"--output": output}, _input_files(specification, factors, tensors))
+    options.check({"--output": output}, _list_input_files(specification, factors, tensors))
     request = TraceRequest(specification, factors, tensors, options.entries(), options.config, options.exact)
     # A static view ignores the operands, which are parsed but not loaded.
     if show is not None and _show_static_view(show, specification, request.all_settings):
@@ -145,7 +145,9 @@ def _draw_spacetime(path: Path, request: TraceRequest) -> None:
     print(f"Picture: {path}")
 
 
-def _input_files(specification: str, factors: list[str], tensors: dict[str, str]) -> dict[str, Path | None]:
+def _list_input_files(
+    specification: str, factors: list[str], tensors: dict[str, str]
+) -> dict[str, Path | None]:
     """Return the specification and the operands' files, which no output may overwrite, by names in messages.
 
     The name of an accelerator is returned as a path, which usually does not exist. An operand that is not in

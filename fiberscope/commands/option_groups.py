@@ -38,7 +38,7 @@ class Options:
 
 
 @cache
-def declared_options(group: type[Options]) -> dict[str, Any]:
+def list_declared_options(group: type[Options]) -> dict[str, Any]:
     """Return the annotations of a group's options by field, also of inherited options.
 
     The result is cached and must not be changed.
@@ -73,12 +73,14 @@ def expand_groups(**unsupported: str) -> Callable[[Callable[..., Code]], Callabl
         @wraps(command)
         def run_with_options(**arguments: Any) -> Code:  # noqa: ANN401  (values parsed by typer)
             for name, group in groups.items():
-                values = {option: arguments.pop(option) for option in declared_options(group)}
-                _check(declared_options(group), values, unsupported)
+                values = {option: arguments.pop(option) for option in list_declared_options(group)}
+                _check(list_declared_options(group), values, unsupported)
                 arguments[name] = group(values)
             return command(**arguments)
 
-        parameters = [option for parameter in signature.parameters.values() for option in _options(parameter)]
+        parameters = [
+            option for parameter in signature.parameters.values() for option in _iterate_options(parameter)
+        ]
         # Typer reads the signature and the annotations, both of which ``wraps`` has taken from the command
         run_with_options.__annotations__ = {option.name: option.annotation for option in parameters}
         vars(run_with_options).update(
@@ -93,13 +95,13 @@ def _is_group(annotation: object) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Options)
 
 
-def _options(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
+def _iterate_options(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
     """Yield a parameter of a command, or the options of a group, as keyword-only parameters."""
     keyword, group = inspect.Parameter.KEYWORD_ONLY, parameter.annotation
     if not _is_group(group):
         yield parameter.replace(kind=keyword)
         return
-    for name, annotation in declared_options(group).items():
+    for name, annotation in list_declared_options(group).items():
         yield inspect.Parameter(name, keyword, default=getattr(group, name), annotation=annotation)
 
 

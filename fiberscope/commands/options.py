@@ -84,7 +84,7 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no summary.")]
 
 
-def setting_values(settings: Iterable[str] | None) -> dict[str, object]:
+def parse_setting_values(settings: Iterable[str] | None) -> dict[str, object]:
     """Return the values of ``--set`` by key; of a repeated key the last value.
 
     Raises:

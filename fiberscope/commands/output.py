@@ -22,7 +22,7 @@ def show(tables: Sequence[Table], *, markdown: bool) -> None:
         print("\n".join(table.markdown() for table in tables))
         return
     for table in tables:
-        for block in table.blocks(terminal_width()):
+        for block in table.blocks(find_terminal_width()):
             print_stacked(block.rich(), "")
 
 
@@ -47,7 +47,7 @@ def print_stacked(*parts: RenderableType, pipe_width: int = PIPE_WIDTH) -> None:
     print(print_trimmed(Console(width=pipe_width, highlight=False, markup=False), *parts))
 
 
-def terminal_width(pipe_width: int = PIPE_WIDTH) -> int:
+def find_terminal_width(pipe_width: int = PIPE_WIDTH) -> int:
     """Return the number of columns of the terminal, or ``pipe_width`` outside of a terminal."""
     from rich.console import Console
 

@@ -54,7 +54,7 @@ def page(
     """
     from fiberscope.page.written import is_store, make_page
 
-    target = output or _page_path(results[0])
+    target = output or _choose_page_path(results[0])
     # A store is a folder or an address, which the page cannot overwrite
     files = {} if is_store(results[0]) else {f"the report {file}": Path(file) for file in results}
     check_outputs({"--output": target}, {**files, "the timeline": timeline})
@@ -65,7 +65,7 @@ def page(
         print(f"Page: {find_address(target) or target} ({size:.1f} MB; open it in a browser)")
 
 
-def _page_path(results: str) -> Path:
+def _choose_page_path(results: str) -> Path:
     """Return the default path of a page: beside a local report or store, else in the current folder.
 
     Args:

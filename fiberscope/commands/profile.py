@@ -37,10 +37,10 @@ def profile(matrix: Matrix, json: _Json = None) -> None:
     if json is not None:
         write_text(json, matrix_profile.model_dump_json() + "\n")
     if json != STANDARD_OUTPUT:
-        print(_summary(matrix_profile))
+        print(_format_summary(matrix_profile))
 
 
-def _summary(matrix_profile: Profile) -> str:
+def _format_summary(matrix_profile: Profile) -> str:
     rows, columns = matrix_profile.shape
     kind = "symmetric" if matrix_profile.symmetric else "square" if matrix_profile.square else "rectangular"
     diagonal = sum(class_.diagonal for class_ in matrix_profile.classes)

@@ -36,7 +36,7 @@ def progress_display(quiet: bool, clock: Callable[[], float] = time.monotonic) -
 
     console = Console(stderr=True)
     if console.is_terminal:
-        with _progress_bars(console, clock) as show:
+        with _show_progress_bars(console, clock) as show:
             yield StageWatcher(show, clock)
     else:
         yield StageWatcher(_LinePrinter(clock), clock)
@@ -64,7 +64,7 @@ class _LinePrinter:
 
 
 @contextmanager
-def _progress_bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[Stage], None]]:
+def _show_progress_bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[Stage], None]]:
     """Yield a function that shows a bar for each stage; all bars go when the context ends."""
     from fiberscope.base.progress_bar import progress_display
 

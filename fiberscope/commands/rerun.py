@@ -11,7 +11,7 @@ from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.debug import Script, read_script_lines, run_session
 from fiberscope.commands.options import Json, Live, Quiet
 from fiberscope.commands.report_output import report_delivery
-from fiberscope.commands.run_options import debugger_page, exit_code
+from fiberscope.commands.run_options import exit_code, open_debugger_page
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 _Report = Annotated[
@@ -64,7 +64,7 @@ def rerun(
             raise InputError(f"{file}: an archive has several runs; {advice}")
         return _rerun_archive(file, workers, anyway, quiet)
     if to is not None:
-        return _debug_report(file, to, script, live, anyway, json)
+        return _open_in_debugger(file, to, script, live, anyway, json)
     if script is not None:
         raise InputError("--script needs --to CYCLE, because a script contains debugger commands")
     if live is not None:
@@ -86,7 +86,7 @@ def _is_archive(file: Path) -> bool:
     return file.suffix == ".zip" or is_zipfile(file)
 
 
-def _debug_report(
+def _open_in_debugger(
     file: Path, cycle: int, script: Path | None, live: str | None, anyway: bool, json: Path | None
 ) -> int:
     """Repeat the run of a report up to ``cycle``, start the debugger there, and return the exit code.
@@ -99,12 +99,12 @@ def _debug_report(
         anyway: whether to run even if the sources or operands have changed.
         json: file of the report of the repeated run.
     """
-    from fiberscope.run.rerun import debug_report
+    from fiberscope.run.rerun import open_report_in_debugger
 
     # Before the run, so that a missing script is detected at once
     lines = read_script_lines(script)
-    page = debugger_page(live, f"{file}, run again")
-    with page as show, debug_report(file, cycle, anyway=anyway) as session, show(session):
+    page = open_debugger_page(live, f"{file}, run again")
+    with page as show, open_report_in_debugger(file, cycle, anyway=anyway) as session, show(session):
         print(session.info())
         return run_session(session, json, script, lines)
 

@@ -111,7 +111,7 @@ def results(
         selection = columns or "* EXCLUDE (report)"  # the JSON of a whole report would be in every row
         _write_rows(store.table(sql or _query(selection, where, order), all_sources=all_rows), csv, json)
     if latex is not None or not hides_table:
-        selection = ", ".join([*([SOURCES] if sources else []), columns or _default_columns(store, all_rows)])
+        selection = ", ".join([*([SOURCES] if sources else []), columns or _choose_columns(store, all_rows)])
         rows = store.table(sql or _query(selection, where, order), all_sources=all_rows)
         _write_table(rows, latex, None if hides_table else markdown, store, all_rows)
     _print_hidden(store, 0 if all_rows else store.hidden(), hides_table, bool(sources or sql))
@@ -163,7 +163,7 @@ def _query(columns: str, where: str | None, sort: Sequence[str]) -> str:
     return " ".join([f"SELECT {columns} FROM runs", *([f"WHERE {where}"] if where else []), *order])
 
 
-def _surrogate_note(store: Store, all_sources: bool) -> str:
+def _format_surrogate_note(store: Store, all_sources: bool) -> str:
     """Return the note on the surrogate workloads of all rows, also of rows not shown; empty without any."""
     query = f"SELECT DISTINCT workload FROM runs WHERE workload_source = '{SURROGATE}' ORDER BY workload"
     return format_footnote(row["workload"] for row in store.table(query, all_sources=all_sources).to_pylist())
@@ -177,7 +177,7 @@ def _count_estimates(store: Store, all_sources: bool) -> int:
 
 def _print_notes(store: Store, all_sources: bool) -> None:
     """Print notes on surrogates and on estimated cycles, which concern all rows, whether shown or not."""
-    if note := _surrogate_note(store, all_sources):
+    if note := _format_surrogate_note(store, all_sources):
         print(note)
     if count := _count_estimates(store, all_sources):
         print(f"Estimated cycles: {count:,} rows; the 95% interval is from cycles_low to cycles_high")
@@ -193,7 +193,7 @@ def _print_source_count(store: Store) -> None:
         print(f"Rows of a machine are of up to {largest:,} sources; --sources tells them apart")
 
 
-def _default_columns(store: Store, all_sources: bool) -> str:
+def _choose_columns(store: Store, all_sources: bool) -> str:
     """Return the default columns: machine, workload, parameters and the most important results."""
     # Quoted, since the name of a parameter may be a word of SQL.
     parameters = [f'"{name}"' for name in store.parameters()]
@@ -239,7 +239,7 @@ def _as_latex(rows: pa.Table, note: str) -> str:
     """Return all rows as a LaTeX float with booktabs, without empty columns."""
     from fiberscope.results.report.latex import format_latex_float, format_latex_tabular
 
-    rows = _with_spreads(rows)
+    rows = _add_spreads(rows)
     columns = {
         index: texts
         for index, column in enumerate(rows.columns)
@@ -263,7 +263,7 @@ def _write_table(
         all_sources: whether the rows include all sources.
     """
     if latex is not None:
-        write_text(latex, _as_latex(rows, _surrogate_note(store, all_sources)))
+        write_text(latex, _as_latex(rows, _format_surrogate_note(store, all_sources)))
     if markdown is not None:
         _show_table(rows, markdown)
         _print_notes(store, all_sources)
@@ -275,7 +275,7 @@ def _show_table(result_table: pa.Table, markdown: bool) -> None:
     from fiberscope.commands.output import print_stacked, show
     from fiberscope.results.report.table import Table, ruled_table
 
-    result_table = _with_spreads(result_table)
+    result_table = _add_spreads(result_table)
     if markdown:
         table_rows = zip(*(column.to_pylist() for column in result_table.columns), strict=True)
         markdown_table = Table(
@@ -287,7 +287,7 @@ def _show_table(result_table: pa.Table, markdown: bool) -> None:
         return
     rows = result_table.slice(0, MAX_ROWS)
     texts = ("string", "bool")
-    # Cycles with a half-width are text (``_with_spreads``), but are aligned as numbers.
+    # Cycles with a half-width are text (``_add_spreads``), but are aligned as numbers.
     numbers = [field.name for field in result_table.schema if field.type not in texts or field.name == CYCLES]
     table = ruled_table(*result_table.column_names, numbers=numbers)
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
@@ -298,7 +298,7 @@ def _show_table(result_table: pa.Table, markdown: bool) -> None:
         print(f"and {remaining:,} more; --csv FILE has all of them")
 
 
-def _with_spreads(rows: pa.Table) -> pa.Table:
+def _add_spreads(rows: pa.Table) -> pa.Table:
     """Return rows with half-widths after estimated cycles, and sampling requests as text.
 
     The columns of the interval are dropped. Rows without these columns are returned as they are.
@@ -310,7 +310,7 @@ def _with_spreads(rows: pa.Table) -> pa.Table:
     if not {CYCLES, *INTERVAL} <= set(rows.column_names):  # no estimates, or columns that the user chose
         return rows
     columns = (rows[name].to_pylist() for name in (CYCLES, *INTERVAL))
-    texts = [_with_spread(*values) for values in zip(*columns, strict=True)]
+    texts = [_add_spread(*values) for values in zip(*columns, strict=True)]
     rows = rows.set_column(rows.column_names.index(CYCLES), CYCLES, pa.array(texts, pa.string()))
     if SAMPLING in rows.column_names:
         requests = [text and str(Sample(**loads(text))) for text in rows[SAMPLING].to_pylist()]
@@ -318,7 +318,7 @@ def _with_spreads(rows: pa.Table) -> pa.Table:
     return rows.drop_columns(list(INTERVAL))
 
 
-def _with_spread(cycles: int | None, low: int | None, high: int | None) -> str:
+def _add_spread(cycles: int | None, low: int | None, high: int | None) -> str:
     """Return cycles with their relative half-width; alone if the run was not sampled."""
     from fiberscope.results.report.estimates import compute_relative_half_width, format_half_width
 

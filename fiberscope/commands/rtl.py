@@ -45,7 +45,7 @@ from fiberscope.commands.rtl_prove import prove
 from fiberscope.commands.run_options import WaveformOptions
 from fiberscope.results.report.files import check_outputs
 from fiberscope.rtl.select_block import condense_error, find_block, input_errors, parse_parameters, rtl_blocks
-from fiberscope.run.find_machine import is_machine, specification_of
+from fiberscope.run.find_machine import find_specification, is_machine
 
 if TYPE_CHECKING:
     from fiberscope.results.recording.waveform import Waveform
@@ -181,7 +181,7 @@ def export(
       fiberscope rtl export gamma my.mtx --set pe.count=2 --set fibercache.banks=2 --set value=integer
     """
     check_wrappers(block, sram_wrappers)
-    if specification_of(block):
+    if find_specification(block):
         options: dict[str, Any] = {"value_bits": value_bits, "points": points, "period": period}
         return export_instance(block, level, stage, tensors, settings, simulator, output, **options)
     if block in names() and level is None:

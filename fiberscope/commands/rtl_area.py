@@ -41,10 +41,10 @@ def measure_machine_area(
         write_json(output, area_document(parts, rows))
     if output == STANDARD_OUTPUT:
         return
-    print_stacked(*area_report(parts, rows), *_published(machine))
+    print_stacked(*area_report(parts, rows), *_iterate_published_lines(machine))
 
 
-def _published(machine: str) -> Iterator[str]:
+def _iterate_published_lines(machine: str) -> Iterator[str]:
     """Yield a line with the published area of the machine, if known; needs a checkout with ``published/``."""
     if not is_checkout():
         return

@@ -129,7 +129,7 @@ def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
     """
     from fiberscope import accelerators
     from fiberscope.rtl.user_bench import DEVICES
-    from fiberscope.workloads.errors import nearest
+    from fiberscope.workloads.errors import suggest
 
     if dut in DEVICES:
         if matrix is not None:
@@ -137,7 +137,7 @@ def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
         return False
     machines = accelerators.names()
     if dut not in machines:
-        raise InputError(f"no device {dut} to test; {nearest(dut, (*DEVICES, *machines))}")
+        raise InputError(f"no device {dut} to test; {suggest(dut, (*DEVICES, *machines))}")
     if block != dut:
         raise InputError(f"--block {block} --dut {dut}: a machine is tested as a whole; --block {dut}")
     if matrix is None:

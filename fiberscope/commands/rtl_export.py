@@ -48,11 +48,11 @@ def export_block(
 
     from fiberscope.rtl.handover.export import PERIOD, Handover, write_handover
     from fiberscope.rtl.handover.readme import check_readme
-    from fiberscope.workloads.errors import nearest
+    from fiberscope.workloads.errors import suggest
 
-    kinds = _kinds_of_ports(rtl_block, status)
+    kinds = _list_port_kinds(rtl_block, status)
     if ports not in kinds:
-        raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
+        raise InputError(f"no ports {ports}; {suggest(ports, kinds)}")
     parameters = parse_parameters(rtl_block, settings)
     with input_errors():
         text, wrappers = _wrap_text(rtl_block, partial(kinds[ports], parameters), sram_wrappers)
@@ -64,9 +64,9 @@ def export_block(
     handover = Handover(
         *(rtl_block.name, rtl_block.interface(parameters).module, rtl_block.summary, text, period or PERIOD),
         parameters=asdict(parameters),
-        sections=_logic_sections(rtl_block, parameters, ports) | sections,
+        sections=_format_logic_sections(rtl_block, parameters, ports) | sections,
         sources=dict.fromkeys(wrappers, "behavioural model of a memory; put a macro in its place"),
-        bench=_bench(rtl_block, parameters, ports, text),
+        bench=_format_bench(rtl_block, parameters, ports, text),
     )
     print(*(f"Written: {path}" for path in write_handover(handover, output)), sep="\n")
 
@@ -103,7 +103,7 @@ def _write_wrappers(wrappers: Mapping[str, str], folder: Path) -> None:
         print(f"Memory: {folder / file}")
 
 
-def _logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict[str, str]:
+def _format_logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict[str, str]:
     """Return the README sections about the logic of a block with these ports."""
     from fiberscope.hw.rtl.kit.axis import axis_names
     from fiberscope.hw.rtl.kit.registered import registered
@@ -115,7 +115,7 @@ def _logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict
     return twin_sections(logic.twin(parameters, status=False), names)
 
 
-def _bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Testbench | None:
+def _format_bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Testbench | None:
     """Return the test bench of a block with these ports; None without stimulus for its parameters.
 
     If the RTL and the event model differ on the stimulus, there is no bench either. The reason is printed.
@@ -139,7 +139,7 @@ def _bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Te
     return make_testbench(block.name, recorded.interface.module, text, recorded, convert)
 
 
-def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parameters], str]]:
+def _list_port_kinds(block: RtlBlock, status: bool) -> dict[str, Callable[[Parameters], str]]:
     """Return the Verilog writers of a block by kind of ports; ``axis`` ignores ``status``."""
     from fiberscope.hw.rtl.kit.axis import axis
     from fiberscope.hw.rtl.kit.checks import checked

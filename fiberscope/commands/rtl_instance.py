@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.graph_source import tensors_by_name
-from fiberscope.commands.options import setting_values
+from fiberscope.commands.options import parse_setting_values
 from fiberscope.rtl.select_block import condense_error, rtl_blocks
 
 
@@ -42,7 +42,7 @@ def export_instance(
     from fiberscope.rtl.element_export import ElementRequest, check_element, draw_operands, export_element
 
     make_folder(folder)
-    parameters = setting_values(settings)
+    parameters = parse_setting_values(settings)
     is_integer = parameters.get("value", AUTO) in (AUTO, INTEGER)
     operands = tensors_by_name(tensors) or draw_operands(specification, folder, whole=is_integer)
     request = ElementRequest(specification, level, operands, parameters, value_bits, points, stage)

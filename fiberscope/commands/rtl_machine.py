@@ -39,14 +39,14 @@ def export_machine(
 
     rtl_blocks()  # raises an error without the extra, before anything is written
     make_folder(folder)
-    operands = a_and_b(tensors or [_random_matrix(folder)])
+    operands = a_and_b(tensors or [_write_random_matrix(folder)])
     request = CosimRequest((MACHINE,), accelerator, *operands, settings=tuple(settings or ()))
     for path in export(request, folder, period):
         print(f"Written: {path}")
     return 0
 
 
-def _random_matrix(folder: Path) -> str:
+def _write_random_matrix(folder: Path) -> str:
     """Write a small random matrix with integers of magnitude 1 to 8 to ``A.mtx``; return its path."""
     import numpy as np
     import scipy.io

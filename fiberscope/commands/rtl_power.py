@@ -106,7 +106,7 @@ def power(
             _measure_machine(block, matrices, settings or (), simulator, json, output)
         else:
             _refuse({"--json": json}, block, "a machine")
-            request = _cosim_request(block, accelerator, operands or (), settings or (), at)
+            request = _build_cosim_request(block, accelerator, operands or (), settings or (), at)
             _measure_block(element, request, settings or (), liberty, simulator, table, output)
     except DifferentNetlistError as error:  # energies of cells that differ from the RTL mean nothing
         print(f"fiberscope: {error}", file=sys.stderr)
@@ -187,7 +187,7 @@ def _measure_machine(
         print_stacked(*machine_power_report(measured))
 
 
-def _cosim_request(
+def _build_cosim_request(
     block: str, accelerator: str | None, operands: Sequence[str], settings: Sequence[str], at: str | None
 ) -> CosimRequest | None:
     """Return the request of an accelerator's run; None for a block alone, without an accelerator.

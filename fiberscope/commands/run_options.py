@@ -78,7 +78,7 @@ class WaveformOptions(Options):
 
         if self.vcd is None:
             return None
-        window, scopes = _window("--vcd-window", self.vcd_window), self.vcd_scope or ()
+        window, scopes = _parse_window("--vcd-window", self.vcd_window), self.vcd_scope or ()
         return Waveform(self.vcd, window, scopes, self.vcd_trigger, self.vcd_cycles, not self.vcd_plain)
 
 
@@ -104,14 +104,14 @@ class ReportOptions(Options):
         Raises:
             InputError: a file cannot be written, would overwrite an input, or has an unknown ending.
         """
-        config = {"the file of --config": self.config, **self._files_of_settings()}
+        config = {"the file of --config": self.config, **self._list_setting_files()}
         check_outputs({"the report": self.json, "the product": self.product, **outputs}, {**inputs, **config})
         if self.product is not None:
             from fiberscope.results.report.product import check_product
 
             check_product(self.product)
 
-    def _files_of_settings(self) -> dict[str, Path]:
+    def _list_setting_files(self) -> dict[str, Path]:
         """Return the existing files that ``--set KEY=FILE`` names, such as a table of energies.
 
         The kinds of settings are unknown here: any value that is the path of a file counts.
@@ -220,8 +220,8 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         from fiberscope.commands.progress import progress_display
 
         waveform = self.waveform()
-        self.check(self._outputs(), inputs)
-        states = self._states()
+        self.check(self._list_outputs(), inputs)
+        states = self._list_state_files()
         names = ("memory_trace", "histograms", "checked", "cycle_limit")
         options: dict[str, object] = {
             "parts": parse_parts(self.part or []),
@@ -232,7 +232,7 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         options |= {name: getattr(self, name) for name in names}
         settings = {**self.entries(), **(command_settings or {})}
         request = make_request(settings=settings, config=self.config, exact=self.exact)
-        with self._live_run(request) as live:
+        with self._open_live_run(request) as live:
             with (
                 report_delivery(self.json, self.quiet, self.vcd, states) as deliver,
                 progress_display(self.quiet) as callback,
@@ -250,7 +250,7 @@ class SimulationOptions(WaveformOptions, ReportOptions):
             self.write_product(report)
         return report
 
-    def _live_run(self, run: RunRequest) -> AbstractContextManager[LiveRun | None]:
+    def _open_live_run(self, run: RunRequest) -> AbstractContextManager[LiveRun | None]:
         """Return a context with the live view of a run; the context yields None without ``--live``.
 
         Raises:
@@ -262,7 +262,7 @@ class SimulationOptions(WaveformOptions, ReportOptions):
             raise InputError("--live: not with --memory-trace, which one process writes; leave one out")
         from fiberscope.page.live.run import live_run
 
-        return live_run(self.live, page_title(run), quiet=self.quiet or self.json == STANDARD_OUTPUT)
+        return live_run(self.live, format_page_title(run), quiet=self.quiet or self.json == STANDARD_OUTPUT)
 
     def finish(self, report: Report) -> int:
         """Print the requested energies of a run, unless its JSON is printed; return the exit code."""
@@ -273,14 +273,14 @@ class SimulationOptions(WaveformOptions, ReportOptions):
             show(build_costs_tables(report), markdown=False)
         return exit_code(report)
 
-    def _outputs(self) -> _Files:
+    def _list_outputs(self) -> _Files:
         """Return the files of the waveform, memory trace and states, by their names in messages."""
         from fiberscope.results.recording.waveform import list_files
 
         files = {"the memory trace": self.memory_trace, **(list_files(self.vcd) if self.vcd else {})}
         return {**files, "the timeline": self.timeline, "the trace for Perfetto": self.perfetto}
 
-    def _states(self) -> StateFiles | None:
+    def _list_state_files(self) -> StateFiles | None:
         """Return the files of component states.
 
         Raises:
@@ -288,17 +288,17 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         """
         from fiberscope.results.recording.files import state_files
 
-        window = _window("--timeline-window", self.timeline_window)
+        window = _parse_window("--timeline-window", self.timeline_window)
         return state_files(self.timeline, self.perfetto, window)
 
 
-def page_title(run: RunRequest) -> str:
+def format_page_title(run: RunRequest) -> str:
     """Return the title of the page of a run: the machine, and its operands in order or by name."""
     operands = [*filter(None, run.factors), *(f"{name}={tensor}" for name, tensor in run.tensors.items())]
     return f"{getattr(run.machine, 'name', run.machine)} on {', '.join(map(str, operands))}"
 
 
-def debugger_page(
+def open_debugger_page(
     port: str | None, title: str
 ) -> AbstractContextManager[Callable[[Session], AbstractContextManager[object]]]:
     """Return a context that yields a function, which returns the context of the live page of a session.
@@ -325,7 +325,7 @@ def exit_code(report: Report) -> int:
     return INTERRUPTED if report.ending == "interrupted" else 0
 
 
-def _window(option: str, text: str | None) -> tuple[int, int] | None:
+def _parse_window(option: str, text: str | None) -> tuple[int, int] | None:
     """Parse ``START:END``, a range of cycles without its end, as the value of an option.
 
     Raises:

@@ -102,14 +102,14 @@ def search(
     if plot is not None:
         check_picture(plot)  # before the runs, which may take hours
     # One --seed for both: ``WindowOptions`` has no seed of its own.
-    design = make_design(accelerator, _keys(command, executor_options, sampled.request(seed)))
+    design = make_design(accelerator, _build_keys(command, executor_options, sampled.request(seed)))
     objectives = Objectives(minimise or [], maximise or [], subject_to or [], points, seed)
     study = prepare_search(design, workloads, over, objectives, store)
     limit = Limits(
         executor_options.timeout,
         None if executor_options.memory is None else SIZE.read(executor_options.memory, "--memory"),
     )
-    with executor_options.live_page(f"search: {accelerator}") as follow:
+    with executor_options.open_live_page(f"search: {accelerator}") as follow:
         study.run(executor_options.executors(), limit, executor_options.quiet, follow)
     if plot is not None:
         save_figure(lambda: draw_designs(study), plot)
@@ -118,10 +118,10 @@ def search(
         print(f"Results: {store} (look at them: fiberscope results {store})")
 
 
-def _keys(command: str, executor_options: ExecutorOptions, sample: Sample | None) -> SearchKeys:
+def _build_keys(command: str, executor_options: ExecutorOptions, sample: Sample | None) -> SearchKeys:
     """Return the options that all runs of a search share; limits and workers are not among them."""
     keys: SearchKeys = {"command": command, "exact": executor_options.exact}
-    keys |= {"settings": executor_options.settings_by_key(), "parts": executor_options.parts_by_name()}
+    keys |= {"settings": executor_options.parse_settings(), "parts": executor_options.parse_parts()}
     config = executor_options.config
     return keys | ({"config": str(config)} if config else {}) | ({} if sample is None else {"sample": sample})
 
@@ -136,17 +136,17 @@ def _show(study: Search) -> None:
     from fiberscope.commands.output import print_stacked
     from fiberscope.results.report.table import ruled_table
 
-    if not study.best():
+    if not study.find_best():
         print("No design was done that keeps all limits" if study.limits else "No design was done")
         return
     measures = [goal.measure for goal in study.goals]
     table = ruled_table(*study.distributions, *measures, numbers=measures)
-    for values, measured in study.best():
+    for values, measured in study.find_best():
         cells = [str(values[key]) for key in study.distributions]
         table.add_row(*map(Text, [*cells, *(f"{measure:,.6g}" for measure in measured)]))
     print_stacked(table)
     # A front has at least one design, hence a spread; the spread of exact counts is 0.
-    if widest := max(study.spreads()):
+    if widest := max(study.list_spreads()):
         from fiberscope.results.report.estimates import format_half_width
 
         print(f"Cycles are estimates,{format_half_width(widest)} at most (95%)")

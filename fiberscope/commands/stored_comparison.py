@@ -61,5 +61,5 @@ class ComparisonOptions(Options):
         from fiberscope.explore.sweeps.stored_suite import read_stored_suite
 
         options = SuiteTableOptions({**tables, "mean": self.mean})
-        evaluation_options = options.evaluation_options()  # detects errors before the store is read
-        options.write(read_stored_suite(**rows).with_evaluation(evaluation_options))
+        evaluation_options = options.parse_evaluation()  # detects errors before the store is read
+        options.write(read_stored_suite(**rows).replace_evaluation(evaluation_options))

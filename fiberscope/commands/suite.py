@@ -100,29 +100,29 @@ def suite(
       fiberscope suite gamma outerspace --workloads list.txt --columns speedup,edp --latex table.tex
       fiberscope suite study.yaml --paper evaluation.pdf
     """
-    study = _study(machines, workloads)
+    study = _find_study(machines, workloads)
     files = {"--plot": plot, "--paper": paper, "--csv": tables.csv, "--latex": tables.latex}
     check_outputs(files, {"the list": workloads} if study is None else {"the study": study})
     from fiberscope.explore.sweeps.suite import read_suite
     from fiberscope.explore.sweeps.suite import suite as run_suite
     from fiberscope.results.figures.style import parse_width
 
-    evaluation = tables.evaluation_options() | ({"width": parse_width(figure_width)} if figure_width else {})
+    evaluation = tables.parse_evaluation() | ({"width": parse_width(figure_width)} if figure_width else {})
     _check_drawings(plot, paper)
     # The same choice as in ``run_suite``; the paper names the store too.
     address = store or (study and read_suite(study).store) or STORE
     options = _sweep_options(executor_options, sampled) | {"store": address, "retry": retry}
-    with executor_options.live_page(f"suite: {', '.join(machines)}") as follow:
+    with executor_options.open_live_page(f"suite: {', '.join(machines)}") as follow:
         outcome = run_suite(
             study or machines, workloads or (), against=against, same=same or (), follow=follow, **options
         )
-    outcome = outcome.with_evaluation(evaluation)  # presentation only: no run depends on it
+    outcome = outcome.replace_evaluation(evaluation)  # presentation only: no run depends on it
     _draw(outcome, address, plot, paper)
     tables.write(outcome)
     return POINTS_FAILED if any(not run.done for run in outcome.runs.values()) else 0
 
 
-def _study(machines: Sequence[str], workloads: Path | None) -> Path | None:
+def _find_study(machines: Sequence[str], workloads: Path | None) -> Path | None:
     """Return the path of a study file given in place of machines, or None.
 
     Raises:
@@ -180,8 +180,8 @@ def _sweep_options(executor_options: ExecutorOptions, sampled: SampleOptions) ->
     executors = {name: getattr(executor_options, name) for name in ("scheduler", "slurm", "pbs", "workers")}
     study = {key: getattr(executor_options, key) for key in ("timeout", "memory")}
     # Without --exact, the key ``exact`` of the study holds: None, not False.
-    study |= {"exact": executor_options.exact or None, "settings": executor_options.settings_by_key()}
-    study |= {"parts": executor_options.parts_by_name(), "sample": sampled.request(sampled.seed)}
+    study |= {"exact": executor_options.exact or None, "settings": executor_options.parse_settings()}
+    study |= {"parts": executor_options.parse_parts(), "sample": sampled.request(sampled.seed)}
     study |= {"config": executor_options.config and str(executor_options.config)}
     executors["progress"] = not executor_options.quiet
     return executors | {key: value for key, value in study.items() if value not in (None, {})}

@@ -41,7 +41,7 @@ class SuiteTableOptions(Options):
     ] = None
     markdown: Markdown = False
 
-    def evaluation_options(self) -> dict[str, list[str]]:
+    def parse_evaluation(self) -> dict[str, list[str]]:
         """Return the requested columns and means, as keys of an ``Evaluation``.
 
         A key without an option is missing, so that the suite's own choice or the default applies.
@@ -63,20 +63,20 @@ class SuiteTableOptions(Options):
         """
         from fiberscope.commands.output import show
         from fiberscope.explore.sweeps.suite_views import (
-            evaluation_latex,
+            build_resource_table,
             failure_lines,
+            format_evaluation_latex,
             note_lines,
-            resource_table,
             suite_table,
         )
 
         if self.csv is not None:
             write_text(self.csv, suite.frame().to_csv(index=False))
         if self.latex is not None:
-            write_text(self.latex, evaluation_latex(suite))
+            write_text(self.latex, format_evaluation_latex(suite))
         if STANDARD_OUTPUT in (self.csv, self.latex):
             return
-        resources = resource_table(suite)
+        resources = build_resource_table(suite)
         comparison = suite_table(suite, suite.evaluation.columns, suite.evaluation.mean)
         show([comparison, *([resources] if resources.rows else [])], markdown=self.markdown)
         for line in [*note_lines(suite), *failure_lines(suite)]:

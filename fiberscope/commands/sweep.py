@@ -11,7 +11,7 @@ import typer
 from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
 from fiberscope.commands.option_groups import Options, expand_groups
-from fiberscope.commands.options import Config, Exact, Live, Parts, Quiet, Settings, setting_values
+from fiberscope.commands.options import Config, Exact, Live, Parts, Quiet, Settings, parse_setting_values
 from fiberscope.commands.sample_options import SampleOptions
 from fiberscope.results.report.surrogates import format_footnote
 
@@ -95,7 +95,7 @@ class ExecutorOptions(Options):
     quiet: Quiet = False
     live: Live = None
 
-    def live_page(self, title: str) -> AbstractContextManager[Follow | None]:
+    def open_live_page(self, title: str) -> AbstractContextManager[Follow | None]:
         """Return the page that shows the progress of the runs, if requested."""
         if self.live is None:
             return nullcontext()
@@ -109,15 +109,15 @@ class ExecutorOptions(Options):
 
         return ExecutorChoice(self.scheduler, self.slurm, self.pbs, self.workers)
 
-    def parts_by_name(self) -> dict[str, str]:
+    def parse_parts(self) -> dict[str, str]:
         """Return the user's components as texts ``module:attribute``, by the name of the part."""
         from fiberscope.accelerators.user_parts import split_parts
 
         return {name: f"{module}:{attribute}" for name, (module, attribute) in split_parts(self.part).items()}
 
-    def settings_by_key(self) -> dict[str, object]:
+    def parse_settings(self) -> dict[str, object]:
         """Return the settings by dotted key."""
-        return setting_values(self.settings)
+        return parse_setting_values(self.settings)
 
 
 @expand_groups()
@@ -147,10 +147,10 @@ def sweep(
     """
     from fiberscope.explore.sweeps.api import run_study
 
-    parsed = {"settings": executor_options.settings_by_key(), "parts": executor_options.parts_by_name()}
-    study = _study(context.params, {**parsed, "sample": sampled.request(sampled.seed)})
+    parsed = {"settings": executor_options.parse_settings(), "parts": executor_options.parse_parts()}
+    study = _build_study(context.params, {**parsed, "sample": sampled.request(sampled.seed)})
     address = study.store or STORE
-    with executor_options.live_page(f"sweep: {address}") as follow:
+    with executor_options.open_live_page(f"sweep: {address}") as follow:
         executors = executor_options.executors()
         result = run_study(
             study, address, executors, retry=retry, quiet=executor_options.quiet, follow=follow
@@ -160,14 +160,14 @@ def sweep(
     return POINTS_FAILED if result.failed else 0
 
 
-def _study(options: Mapping[str, Any], parsed: Mapping[str, object]) -> Study:
+def _build_study(options: Mapping[str, Any], parsed: Mapping[str, object]) -> Study:
     """Return the study of the options, or of a file with keys overridden by options."""
     from fiberscope.explore.sweeps.sweep import merge_study
 
     keys = {name: options[name] for name in ("command", "timeout", "memory")}
     keys["exact"] = options["exact"] or None  # without --exact, a study file may still ask for it
     keys |= {"config": options["config"] and str(options["config"]), "store": options["store"]}
-    keys |= {"grid": _grid(options["grid"] or []), **parsed}
+    keys |= {"grid": _parse_grid(options["grid"] or []), **parsed}
     # An option that is not given must not override the key of a study file.
     return merge_study(
         options["swept"],
@@ -176,7 +176,7 @@ def _study(options: Mapping[str, Any], parsed: Mapping[str, object]) -> Study:
     )
 
 
-def _grid(texts: Sequence[str]) -> dict[str, list[object]]:
+def _parse_grid(texts: Sequence[str]) -> dict[str, list[object]]:
     """Return values by parameter.
 
     Raises:

@@ -85,7 +85,7 @@ def estimate_analytically(
     if math.prod(operands[0].shape) * operands[-1].shape[-1] > LARGEST // 2:  # tiles may be padded
         return AnalyticalEstimate((), (f"dense, it would have more than {LARGEST // 2:.0e} products",))
     symbols = trace.config["symbols"]
-    values = {**flatten_parameters(trace.config), **symbols, **_problem_symbols(event, symbols)}
+    values = {**flatten_parameters(trace.config), **symbols, **_list_problem_symbols(event, symbols)}
     phases = read_phases(path, f"{machine}/{FILE}", values)
     try:
         return AnalyticalEstimate(
@@ -112,7 +112,7 @@ def _evaluate_phase(name: str, case: Case, *alternatives: Case) -> Phase:
     return Phase(name, math.ceil(float(evaluation.cycles[0])), computes, next(iter(find_limits(evaluation))))
 
 
-def _problem_symbols(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:
+def _list_problem_symbols(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:
     """Return the kind of the problem, and the sizes and nonzeros of a product.
 
     A and B have counted nonzeros. Z has the expected nonzeros of a product of uniform operands. Z1 has the

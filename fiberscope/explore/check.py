@@ -16,9 +16,8 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
-from fiberscope.explore import tables
+from fiberscope.explore import stages, tables
 from fiberscope.explore.analytical_comparison import AnalyticalEstimate, estimate_analytically
-from fiberscope.explore.stages import components_of_stage, cycles_of_stage, longest_stage, window_of_stage
 from fiberscope.explore.stall_attribution import Group, attribute_stalls, cut_window, describe_idle
 from fiberscope.explore.tables import read_table
 from fiberscope.models import from_spec
@@ -30,7 +29,7 @@ from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.recording.files import KeptStates, StateFiles
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import choose_pacing_family, list_members
-from fiberscope.run.find_machine import find, specification_of
+from fiberscope.run.find_machine import find, find_specification
 from fiberscope.run.machine_names import MachineName
 from fiberscope.sim.names import family_name
 
@@ -143,7 +142,7 @@ class Check:
     @property
     def longest(self) -> str:
         """Return the name of the stage with most cycles; empty for a machine without stages."""
-        return longest_stage(self.event)
+        return stages.find_longest(self.event)
 
     @property
     def bound_holds(self) -> bool:
@@ -210,7 +209,7 @@ def check(
         InputError: the accelerator has no rules of comparison, or no specification of this design.
         KeyboardInterrupt: a run was interrupted. The errors of ``simulate`` and ``model`` are raised too.
     """
-    kind, spec = find(accelerator), specification_of(accelerator)
+    kind, spec = find(accelerator), find_specification(accelerator)
     rules = _read_rules((SPECIFICATION_FOLDER if spec else kind.folder) / FILE, accelerator)
     specification = spec or _select_specification(accelerator, kind, rules, settings or {})
     options: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
@@ -225,18 +224,18 @@ def check(
         changed_options = {"settings": {**(settings or {}), **changed}, "timeline": states, "parts": parts}
         return tables.simulate_to_end(accelerator, a, b, **(options | changed_options))
 
-    phases = rules.phases or (_worker_families(kind, event),)
-    cycles = _attribute(event, phases, rules, run) if explain else {}
+    event_bytes, trace_bytes = _collect_bytes(event), _collect_bytes(trace)
+    phases = rules.phases or (_list_worker_families(kind, event),)
     traffic = [_Rule(tensor=name, event=(name,), trace=(name,), unless=LINE_SIZES) for name in event.traffic]
     return Check(
         event,
         trace,
         tuple(_compare_count(rule, event, trace) for rule in rules.counts),
-        tuple(_compare(rule, _bytes(event), _bytes(trace)) for rule in (traffic if spec else rules.traffic)),
+        tuple(_compare(rule, event_bytes, trace_bytes) for rule in (traffic if spec else rules.traffic)),
         _bound_seconds(trace, excluded),
         excluded,
         None if spec else estimate_analytically(accelerator, kind.folder, event, trace),
-        cycles,
+        _attribute(event, phases, rules, run) if explain else {},
     )
 
 
@@ -250,7 +249,7 @@ def read_ladder(accelerator: str) -> dict[str, dict[str, str | int]]:
     return {rung.part: rung.settings for rung in rules.ladder}
 
 
-def _worker_families(kind: Accelerator[Any], event: Report) -> tuple[str, ...]:
+def _list_worker_families(kind: Accelerator[Any], event: Report) -> tuple[str, ...]:
     """Return the working families of each stage."""
     kinds = {family_name(name) for name in event.components}
     return tuple(choose_pacing_family(name, kinds) for name in kind.worker_families)
@@ -271,10 +270,10 @@ def _find_other_steps(specification: str, settings: Mapping[str, object], event:
 
 def _attribute(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
     """Attribute a run's cycles to the rungs that save them, and the rest to components of the last run."""
-    groups, stage = [group.kinds for group in rules.background], longest_stage(event)
+    groups, stage = [group.kinds for group in rules.background], stages.find_longest(event)
     states = KeptStates(families={family for kinds in (*phases, *groups) for family in kinds})
     saved, last_run = _run_ladder(event, rules.ladder, run, states, stage)
-    timeline = cut_window(states.kept[0], *window_of_stage(last_run, stage)) if stage else states.kept[0]
+    timeline = cut_window(states.kept[0], *stages.find_window(last_run, stage)) if stage else states.kept[0]
     return {**_split_cycles(phases, last_run, timeline, rules.background, stage), **saved}
 
 
@@ -295,7 +294,7 @@ def _run_ladder(
     for rung in ladder:
         settings |= rung.settings  # cumulative: a rung keeps the settings of the rungs before
         next_run = run(settings, states if rung is ladder[-1] else None)
-        saved[rung.part] = cycles_of_stage(event, stage) - cycles_of_stage(next_run, stage)
+        saved[rung.part] = stages.count_cycles(event, stage) - stages.count_cycles(next_run, stage)
         event = next_run
     return saved, event
 
@@ -318,9 +317,9 @@ def _split_cycles(
     """
     cycles_by_cause: dict[str, int] = {}
     workers: list[str] = []
-    stage_components = components_of_stage(last_run, stage)
+    stage_components = stages.list_components(last_run, stage)
     for phase in phases:
-        worker = max(_in_families(phase, stage_components), key=lambda name: stage_components[name].busy)
+        worker = max(_select_families(phase, stage_components), key=lambda name: stage_components[name].busy)
         family, longest = family_name(worker), stage_components[worker].busy
         instances = list_members(family, stage_components)
         mean = sum(instance.busy for instance in instances) // len(instances)  # the rest is imbalance
@@ -328,11 +327,11 @@ def _split_cycles(
         cycles_by_cause[f"and the busiest {family} works longer: imbalance"] = longest - mean
         workers.append(worker)
     cycles_by_cause |= attribute_stalls(timeline, workers, groups)
-    unexplained = cycles_of_stage(last_run, stage) - sum(cycles_by_cause.values())
+    unexplained = stages.count_cycles(last_run, stage) - sum(cycles_by_cause.values())
     return {**cycles_by_cause, f"{describe_idle(workers)}: unexplained": unexplained}
 
 
-def _in_families(families: Container[str], components: Iterable[str]) -> list[str]:
+def _select_families(families: Container[str], components: Iterable[str]) -> list[str]:
     return [name for name in components if family_name(name) in families]
 
 
@@ -378,7 +377,7 @@ def _compare(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) ->
 def _compare_count(rule: _Rule, event: Report, trace: Report) -> Comparison:
     """Compare a count; additions beyond those of the trace are explained, up to its number of zero sums."""
     assert trace.teaal is not None
-    row = _compare(rule, event.operations, _counts(trace))
+    row = _compare(rule, event.operations, _collect_counts(trace))
     difference = row.event - row.trace
     is_explained = not row.reason and "add" in rule.trace and 0 < difference <= trace.teaal.zero_sums
     return replace(row, reason=ZERO_SUMS) if is_explained else row
@@ -388,7 +387,7 @@ def _sum_counts(names: Sequence[str], counts: Mapping[str, int]) -> int:
     return sum(counts.get(name, 0) for name in names)
 
 
-def _counts(trace: Report) -> dict[str, int]:
+def _collect_counts(trace: Report) -> dict[str, int]:
     """Return operations by name, elements by Einsum, loop bodies by Einsum and rank, and rounds."""
     assert trace.teaal is not None
     bodies: Mapping[str, Mapping[str, Any]] = trace.teaal.bodies
@@ -396,5 +395,5 @@ def _counts(trace: Report) -> dict[str, int]:
     return {**trace.operations, **trace.teaal.elements, **loops, "rounds": trace.teaal.rounds}
 
 
-def _bytes(report: Report) -> dict[str, int]:
+def _collect_bytes(report: Report) -> dict[str, int]:
     return {name: traffic.moved_bytes for name, traffic in report.traffic.items()}

@@ -16,7 +16,7 @@ from fiberscope.results.report.document import Report
 from fiberscope.run.arguments import check_types
 from fiberscope.run.find_machine import find
 from fiberscope.workloads import is_gemm
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 
 class _Row(BaseModel):
@@ -276,7 +276,7 @@ def _check_names(
     for model in models:
         if model not in publication.models:
             raise InputError(
-                f"{machine} is compared with no model {model!r}; {nearest(model, publication.models)}"
+                f"{machine} is compared with no model {model!r}; {suggest(model, publication.models)}"
             )
 
 
@@ -299,33 +299,35 @@ def _compare_run(publication: Published, name: str, model: str, reports: Sequenc
         error=mean_cycles / reported_cycles - 1 if reported_cycles else None,
         teaal=teaal_cycles,
         teaal_error=teaal_cycles / reported_cycles - 1 if teaal_cycles and reported_cycles else None,
-        traffic=tuple(_traffic(tensor, first, reported, teaal) for tensor in first.traffic),
+        traffic=tuple(_compare_traffic(tensor, first, reported, teaal) for tensor in first.traffic),
         as_published=publication.is_as_published(model),
     )
 
 
-def _traffic(tensor: str, report: Report, reported: Figures | None, teaal: Figures | None) -> TensorTraffic:
+def _compare_traffic(
+    tensor: str, report: Report, reported: Figures | None, teaal: Figures | None
+) -> TensorTraffic:
     part = report.traffic[tensor]
     # published accounts have no bytes of blocks that were fetched but not requested
     own_bytes = part.moved_bytes if part.useful_bytes is None else part.useful_bytes
-    reported_bytes = _bytes(tensor, reported, report)
+    reported_bytes = _find_bytes(tensor, reported, report)
     difference = None
     if reported is not None and reported.traffic and reported_bytes is not None:
-        total = sum(reported.traffic.values()) * _unit(reported, report)
+        total = sum(reported.traffic.values()) * _find_unit(reported, report)
         difference = (own_bytes - reported_bytes) / total
-    return TensorTraffic(tensor, reported_bytes, _bytes(tensor, teaal, report), own_bytes, difference)
+    return TensorTraffic(tensor, reported_bytes, _find_bytes(tensor, teaal, report), own_bytes, difference)
 
 
-def _bytes(tensor: str, figures: Figures | None, report: Report) -> float | None:
+def _find_bytes(tensor: str, figures: Figures | None, report: Report) -> float | None:
     """Return the traffic of a tensor in bytes; 0 for an unlisted tensor, None without figures."""
     return (
         None
         if figures is None or not figures.traffic
-        else figures.traffic.get(tensor, 0) * _unit(figures, report)
+        else figures.traffic.get(tensor, 0) * _find_unit(figures, report)
     )
 
 
-def _unit(figures: Figures, report: Report) -> float:
+def _find_unit(figures: Figures, report: Report) -> float:
     """Return the bytes of a source's unit of traffic, from the minimum traffic of source and report.
 
     A chart of traffic over the minimum gives no bytes. Its unit follows from the minimum that the report

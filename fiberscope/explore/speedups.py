@@ -13,7 +13,7 @@ from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.explore.tables import load_available, read_table, simulate_to_end
 from fiberscope.results.report.document import Report
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 FILE = "designs.yaml"
 
@@ -60,7 +60,7 @@ class Designs(_Row):
             for name in names:
                 if name not in self.problems:
                     raise ValueError(
-                        f"{workload}: there is no problem {name}; {nearest(name, self.problems)}"
+                        f"{workload}: there is no problem {name}; {suggest(name, self.problems)}"
                     )
         return self
 
@@ -94,10 +94,10 @@ class SpeedupRow:
 
 def has_designs(accelerator: Accelerator[Any]) -> bool:
     """Return whether a machine has designs to compare."""
-    return _path(accelerator).is_file()
+    return _find_path(accelerator).is_file()
 
 
-def _path(accelerator: Accelerator[Any]) -> Path:
+def _find_path(accelerator: Accelerator[Any]) -> Path:
     return accelerator.folder / FILE
 
 
@@ -107,7 +107,7 @@ def read_designs(accelerator: Accelerator[Any]) -> Designs:
     Raises:
         InputError, ConfigurationError: the file cannot be read or is invalid.
     """
-    return read_table(_path(accelerator), Designs, accelerator.name)
+    return read_table(_find_path(accelerator), Designs, accelerator.name)
 
 
 def speedups(
@@ -160,11 +160,11 @@ def _compare_speedup(name: str, problem: str, reports: Mapping[str, Report]) -> 
         source=first.workload.source,
         problem=problem,
         iterations=len(first.iterations),
-        edges_per_ns={design: _edges_per_ns(report) for design, report in reports.items()},
+        edges_per_ns={design: _compute_edges_per_ns(report) for design, report in reports.items()},
         cycles={design: report.cycles for design, report in reports.items()},
     )
 
 
-def _edges_per_ns(report: Report) -> float:
+def _compute_edges_per_ns(report: Report) -> float:
     """Return the edges visited per nanosecond."""
     return report.operations["edges"] / (report.seconds * 1e9)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from fiberscope.results.report.parts import Component, Record
 
 
-def longest_stage(report: Record) -> str:
+def find_longest(report: Record) -> str:
     """Return the name of the stage with most cycles; empty for a machine without stages."""
     return max(report.stages, key=report.stages.__getitem__, default="")
 
 
-def cycles_of_stage(report: Record, stage: str) -> int:
+def count_cycles(report: Record, stage: str) -> int:
     """Return the cycles of a stage, or of the run if the name is empty.
 
     Raises:
@@ -22,7 +22,7 @@ def cycles_of_stage(report: Record, stage: str) -> int:
     return report.stages[stage] if stage else report.cycles
 
 
-def window_of_stage(report: Record, stage: str) -> tuple[int, int]:
+def find_window(report: Record, stage: str) -> tuple[int, int]:
     """Return the first cycle of a stage, and the cycle after its last.
 
     Raises:
@@ -33,7 +33,7 @@ def window_of_stage(report: Record, stage: str) -> tuple[int, int]:
     return start, start + report.stages[stage]
 
 
-def components_of_stage(report: Record, stage: str) -> dict[str, Component]:
+def list_components(report: Record, stage: str) -> dict[str, Component]:
     """Return the components whose scope is a stage; all components if the name of the stage is empty.
 
     Args:

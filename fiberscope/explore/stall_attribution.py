@@ -53,9 +53,9 @@ def attribute_stalls(
         The cycles of the first clock by cause, such as ``while the busiest pe waits: PART``.
     """
     # By interval, the cycles in which no worker is busy, if no two workers are busy at the same time
-    remaining = _interval_lengths(timeline)
+    remaining = _list_interval_lengths(timeline)
     for worker in workers:
-        remaining = np.maximum(remaining - _cycles_in_state(timeline, worker, "busy"), 0)
+        remaining = np.maximum(remaining - _list_cycles_in_state(timeline, worker, "busy"), 0)
     other_components = [name for name in timeline.components if name not in workers]
     # A busy cycle of a group explains one stalled cycle only, of whichever worker comes first.
     used = {group.part: np.zeros_like(remaining) for group in groups}
@@ -63,7 +63,7 @@ def attribute_stalls(
 
     def attribute(cycles: Cycles, components: Sequence[str], label: str) -> Cycles:
         for group in groups:
-            unused = np.maximum(_busiest_cycles(timeline, components, group) - used[group.part], 0)
+            unused = np.maximum(_list_busiest_cycles(timeline, components, group) - used[group.part], 0)
             attributed = np.minimum(cycles, unused)
             used[group.part] += attributed
             cycles = cycles - attributed
@@ -73,7 +73,7 @@ def attribute_stalls(
 
     for worker in workers:
         # Stalls of one worker while another is busy are not lost cycles, so the minimum
-        waits = np.minimum(_stalled_cycles(timeline, worker), remaining)
+        waits = np.minimum(_list_stalled_cycles(timeline, worker), remaining)
         remaining -= waits
         related = [name for name in other_components if not _is_of_sibling(name, worker)]
         label = f"while the busiest {family_name(worker)} waits"
@@ -117,12 +117,14 @@ def cut_window(timeline: StateTimeline, start: int, end: int) -> StateTimeline:
     return timeline.model_copy(update={"start": start, "end": end, "components": components})
 
 
-def _busiest_cycles(timeline: StateTimeline, components: Sequence[str], group: Group) -> Cycles:
+def _list_busiest_cycles(timeline: StateTimeline, components: Sequence[str], group: Group) -> Cycles:
     """Return the busy cycles of the busiest component of a group, by interval."""
     busy = [
-        _cycles_in_state(timeline, name, "busy") for name in components if family_name(name) in group.kinds
+        _list_cycles_in_state(timeline, name, "busy")
+        for name in components
+        if family_name(name) in group.kinds
     ]
-    busiest: Cycles = np.max([np.zeros_like(_interval_lengths(timeline)), *busy], axis=0)
+    busiest: Cycles = np.max([np.zeros_like(_list_interval_lengths(timeline)), *busy], axis=0)
     return busiest
 
 
@@ -134,22 +136,22 @@ def _is_of_sibling(name: str, worker: str) -> bool:
     return False
 
 
-def _interval_lengths(timeline: StateTimeline) -> Cycles:
+def _list_interval_lengths(timeline: StateTimeline) -> Cycles:
     """Return the cycles of each interval."""
     ends = np.arange(1, timeline.intervals + 1, dtype=np.int64) * timeline.interval
     return np.diff(np.minimum(ends, timeline.end - timeline.start), prepend=0)
 
 
-def _stalled_cycles(timeline: StateTimeline, name: str) -> Cycles:
+def _list_stalled_cycles(timeline: StateTimeline, name: str) -> Cycles:
     """Return the cycles in which a component waits at a port, by interval."""
     ports = [state for state in timeline.components[name].states if state not in ("busy", "idle")]
     return sum(
-        (_cycles_in_state(timeline, name, port) for port in ports),
+        (_list_cycles_in_state(timeline, name, port) for port in ports),
         np.zeros(timeline.intervals, dtype=np.int64),
     )
 
 
-def _cycles_in_state(timeline: StateTimeline, name: str, state: str) -> Cycles:
+def _list_cycles_in_state(timeline: StateTimeline, name: str, state: str) -> Cycles:
     """Return the cycles of the first clock that a component spends in a state, rounded up, by interval."""
     component = timeline.components[name]
     # A cycle of each clock has a whole number of base ticks, the common unit of time

@@ -46,7 +46,7 @@ from fiberscope.rtl.substitution import (
 )
 from fiberscope.run.configure import resolve_run
 from fiberscope.sim import SimulationError
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
 COSTS = ("energy", "area", "area_um2", "rtl_clock", "edp")  # derived from counters
@@ -317,7 +317,7 @@ def _check(request: CosimRequest, simulator: str) -> None:
     if (len(request.blocks) > 1 or ALL in request.blocks) and request.sources:
         raise InputError(f"--verilog is for one block, not for {' and '.join(request.blocks)}")
     if simulator not in (simulators := (AUTO, *SIMULATORS, PYRTL)):
-        raise InputError(f"no simulator {simulator}; {nearest(simulator, simulators)}")
+        raise InputError(f"no simulator {simulator}; {suggest(simulator, simulators)}")
     if simulator == PYRTL and request.sources:
         raise InputError("PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator")
     try:

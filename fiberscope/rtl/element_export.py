@@ -30,7 +30,7 @@ from fiberscope.results.report.files import make_folder, write_text
 from fiberscope.rtl.handover.export import Handover, twin_sections, write_handover
 from fiberscope.rtl.handover.readme import check_readme
 from fiberscope.run.configure import resolve_run
-from fiberscope.run.find_machine import find, specification_of
+from fiberscope.run.find_machine import find, find_specification
 from fiberscope.workloads.expressions.expression import Equation, accesses
 
 PYRTL = "pyrtl"
@@ -143,7 +143,7 @@ def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> di
         The path of each tensor's file.
     """
     # any size completes the specification: only its names, ranks and equations are used here
-    preliminary = draft(specification_of(specification))
+    preliminary = draft(find_specification(specification))
     outline = preliminary.complete(dict.fromkeys(preliminary.missing, max(SIZES)))
     sizes = _drawn_sizes(outline)
     signs = [-1, 1] if outline.iteration is None else [1]

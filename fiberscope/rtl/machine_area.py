@@ -44,7 +44,7 @@ from fiberscope.rtl.substitution import (
 )
 from fiberscope.run.configure import resolve_run
 from fiberscope.sim.names import family_name
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 SCHEMA = "fiberscope-machine-area-1"
 CHANNELS = "channels"
@@ -169,7 +169,7 @@ def _select_parts(machine: str, parts: Sequence[Part], prefixes: Sequence[str]) 
     families = {part.family for part in parts}
     for prefix in prefixes:
         if not any(family.startswith(prefix) for family in families):
-            raise InputError(f"{machine} has no part {prefix} as RTL; {nearest(prefix, sorted(families))}")
+            raise InputError(f"{machine} has no part {prefix} as RTL; {suggest(prefix, sorted(families))}")
     return [part for part in parts if part.family.startswith(tuple(prefixes) or "")]
 
 

@@ -114,11 +114,11 @@ def find_block(name: str, machine: str = "") -> RtlBlock:
 
 def _full_name(name: str, blocks: Collection[str]) -> str:
     """Return the name of a block for a name or alias; raise ``InputError`` if there is none."""
-    from fiberscope.workloads.errors import nearest
+    from fiberscope.workloads.errors import suggest
 
     full_name = name if name in blocks else ALIASES.get(name, name)
     if full_name not in blocks:
-        raise InputError(f"no block {full_name} exists as RTL; {nearest(full_name, blocks)}")
+        raise InputError(f"no block {full_name} exists as RTL; {suggest(full_name, blocks)}")
     return full_name
 
 

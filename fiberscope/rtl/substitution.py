@@ -23,7 +23,7 @@ from fiberscope.rtl.cosim_request import find_cosim_machine
 from fiberscope.rtl.units import units
 from fiberscope.sim import Component
 from fiberscope.sim.scopes import full_name
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 MACHINE = "machine"  # in place of blocks: the whole machine as one module
 ALL = "all"  # in place of blocks: every block that exists as RTL; in place of instances: every instance
@@ -146,7 +146,7 @@ def _refusal(accelerator: Accelerator[Any], block: str, block_names: Set[str]) -
     if block in accelerator.parts:
         replaceable = ", ".join(sorted(block_names))
         return f"{accelerator.name}: {block} has no module of its own; those that have: {replaceable}"
-    return f"{accelerator.name} has no part {block} to replace; {nearest(block, block_names)}"
+    return f"{accelerator.name} has no part {block} to replace; {suggest(block, block_names)}"
 
 
 def _can_replace(block: RtlBlock, part: Callable[..., Component]) -> bool:
@@ -222,7 +222,7 @@ def _instance(accelerator: str, name: str, block_of: Mapping[str, str]) -> str:
     instance = full_name(name, block_of)
     if instance is None:
         blocks = " or ".join(dict.fromkeys(block_of.values()))
-        raise InputError(f"{accelerator} has no {blocks} named {name}; {nearest(name, block_of)}")
+        raise InputError(f"{accelerator} has no {blocks} named {name}; {suggest(name, block_of)}")
     return instance
 
 

@@ -31,7 +31,7 @@ from fiberscope.run.configure import ResolvedRun, execute_converted, resolve_run
 from fiberscope.run.execute import RunOptions
 from fiberscope.run.find_machine import find
 from fiberscope.run.machine_names import MachineName
-from fiberscope.run.sampled import check_sampled, requested_sample
+from fiberscope.run.sampled import check_sampled, parse_requested_sample
 from fiberscope.sim import Component
 from fiberscope.workloads import file_of
 from fiberscope.workloads.ranked_names import split_ranks
@@ -106,7 +106,7 @@ def _add_sampling(
     Raises:
         InputError: the machine cannot be sampled, or another request needs a full run.
     """
-    request = requested_sample(sample)
+    request = parse_requested_sample(sample)
     if request is None:
         return options
     options = replace(options, sample=request)

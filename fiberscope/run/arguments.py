@@ -13,7 +13,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.waveform import Waveform
 from fiberscope.run.execute import RunOptions
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 
 def check_types(arguments: Mapping[str, object], prefix: str = "") -> None:
@@ -132,7 +132,7 @@ def merge_settings(
     for keyword, value in keywords.items():
         key = keyword.replace("__", ".")
         if "__" not in keyword and keyword not in keys:
-            advice = nearest(keyword, keys)
+            advice = suggest(keyword, keys)
             raise InputError(
                 f"{keyword} is no argument of simulate and no parameter of {accelerator.name}; {advice}"
             )
@@ -150,7 +150,7 @@ def check_part_names(accelerator: Accelerator[Any], parts: Iterable[str]) -> Non
     """
     for name in parts:
         if name not in accelerator.parts:
-            advice = nearest(name, accelerator.parts) if accelerator.parts else "it has none"
+            advice = suggest(name, accelerator.parts) if accelerator.parts else "it has none"
             raise InputError(f"{accelerator.name} has no part {name} to replace; {advice}")
 
 
@@ -166,7 +166,7 @@ def check_options(accelerator: Accelerator[Any], options: RunOptions) -> None:
     check_part_names(accelerator, options.parts)
     if fidelity not in accelerator.models:
         raise InputError(
-            f"{accelerator.name} has no {fidelity} model; {nearest(fidelity, accelerator.models)}"
+            f"{accelerator.name} has no {fidelity} model; {suggest(fidelity, accelerator.models)}"
         )
     component_options = {
         "cycle_limit": options.cycle_limit,

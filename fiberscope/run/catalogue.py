@@ -10,7 +10,7 @@ from fiberscope.accelerators import configuration
 from fiberscope.accelerators.ranges import Range, ranges
 from fiberscope.run.find_machine import find
 from fiberscope.run.machine_names import MachineName
-from fiberscope.workloads.cache import location_of
+from fiberscope.workloads.cache import find_location
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,10 +28,10 @@ def machines() -> pd.DataFrame:
     Returns:
         A row per machine, with ``name`` and ``summary``.
     """
-    return _frame([{"name": name, "summary": summary} for name, summary in summaries().items()])
+    return _build_frame([{"name": name, "summary": summary} for name, summary in collect_summaries().items()])
 
 
-def summaries() -> dict[str, str]:
+def collect_summaries() -> dict[str, str]:
     """Return the summary of each machine by name, or the error of a machine that cannot be loaded."""
     return {name: _summarize(name) for name in (*accelerators.names(), *accelerators.installed())}
 
@@ -50,7 +50,7 @@ def matrices() -> pd.DataFrame:
         A row per matrix, with ``name``, ``rows``, ``columns``, ``nonzeros``, ``kind``, ``collection`` and
         ``here``: the local place of the matrix, empty if a run would download it.
     """
-    return _frame(
+    return _build_frame(
         [
             {
                 "name": entry.name,
@@ -59,14 +59,14 @@ def matrices() -> pd.DataFrame:
                 "nonzeros": entry.nonzeros,
                 "kind": entry.kind,
                 "collection": entry.collection,
-                "here": location_of(entry),
+                "here": find_location(entry),
             }
-            for entry in matrix_entries()
+            for entry in list_matrix_entries()
         ]
     )
 
 
-def matrix_entries() -> list[workloads.Entry]:
+def list_matrix_entries() -> list[workloads.Entry]:
     """Return the registry's matrices, sorted by name."""
     entries = (entry for entry in workloads.entries() if entry.is_matrix)
     return sorted(entries, key=lambda entry: entry.name.lower())
@@ -88,13 +88,16 @@ def parameters(machine: MachineName | str) -> pd.DataFrame:
     """
     accelerator = find(machine)
     valid_ranges = ranges(accelerator.configuration)
-    rows = [_row(parameter, valid_ranges[parameter.key]) for parameter in machine_parameters(accelerator)]
-    frame = _frame(rows)
+    rows = [
+        _build_row(parameter, valid_ranges[parameter.key])
+        for parameter in list_machine_parameters(accelerator)
+    ]
+    frame = _build_frame(rows)
     frame.attrs["sources"] = configuration.header(accelerator.shipped)
     return frame
 
 
-def machine_parameters(accelerator: Accelerator[Any]) -> list[configuration.Parameter]:
+def list_machine_parameters(accelerator: Accelerator[Any]) -> list[configuration.Parameter]:
     """Return the shipped parameters of a machine, its own before those of shared parts."""
     machine_parameters = configuration.parameters(accelerator.shipped)
     keys = set(configuration.leaf_keys(accelerator.configuration))
@@ -102,19 +105,19 @@ def machine_parameters(accelerator: Accelerator[Any]) -> list[configuration.Para
     return [*machine_parameters, *(parameter for parameter in shared if parameter.key in keys)]
 
 
-def _row(parameter: configuration.Parameter, valid_range: Range) -> dict[str, object]:
+def _build_row(parameter: configuration.Parameter, valid_range: Range) -> dict[str, object]:
     source = _SOURCE.search(parameter.comment)
     return {
         "parameter": parameter.key,
         "default": parameter.value,
-        "unit": _unit(parameter),
+        "unit": _find_unit(parameter),
         "range": str(valid_range),
         "description": _SOURCE.sub("", parameter.comment),
         "source": (source[1] or source[2]) if source else "",
     }
 
 
-def _unit(parameter: configuration.Parameter) -> str:
+def _find_unit(parameter: configuration.Parameter) -> str:
     """Return the unit of the default, or the counted unit of the description; else an empty text."""
     quantity = _QUANTITY.fullmatch(str(parameter.value))
     match = _COUNTED.match(parameter.comment)
@@ -125,7 +128,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _frame(rows: list[dict[str, object]]) -> pd.DataFrame:
+def _build_frame(rows: list[dict[str, object]]) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415  (it takes time to load)
 
     return pd.DataFrame(rows)

@@ -37,7 +37,7 @@ def is_shipped(name: str) -> bool:
     return name.removeprefix(PREFIX) in accelerators.names()
 
 
-def specification_of(name: str) -> str:
+def find_specification(name: str) -> str:
     """Return the specification of a machine for ``fiberscope.model``; empty for other machines."""
     return name.removeprefix(PREFIX) if _is_specification(name) else ""
 
@@ -47,9 +47,9 @@ def is_machine(name: str) -> bool:
     if _is_specification(name) or name.endswith(".py") or name in accelerators.names():
         return True
     if user_machines.is_path(name):
-        from fiberscope.workloads.array_file import named_array  # noqa: PLC0415  (help needs no numpy)
+        from fiberscope.workloads.array_file import parse_named_array  # noqa: PLC0415  (help needs no numpy)
 
-        return not os.path.isfile(name) and named_array(name) is None
+        return not os.path.isfile(name) and parse_named_array(name) is None
     return name in accelerators.installed()
 
 

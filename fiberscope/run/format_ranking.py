@@ -19,7 +19,7 @@ from fiberscope.converters.sage.search import Choice, Prediction, all_choices, r
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.converters.sage.systems import OURS, system_called
 from fiberscope.results.report.table import Table, format_percent
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +81,7 @@ class FormatRanking:
 
     def tables(self, top: int = TABLE_ROWS) -> list[Table]:
         """Return a table of the first ``top`` pairs, and a table of reasons if there are any."""
-        return [table for table in (self._pair_table(top), self._reason_table()) if table.rows]
+        return [table for table in (self._pair_table(top), self._build_reason_table()) if table.rows]
 
     def _repr_html_(self) -> str:
         """Return the tables, for a notebook."""
@@ -112,7 +112,7 @@ class FormatRanking:
             )
         return table
 
-    def _reason_table(self) -> Table:
+    def _build_reason_table(self) -> Table:
         title = "Why: the best pair without each of its formats"
         table = Table(title, ("Instead of", "The best", "EDP", "As"), 2)
         for reason in self.reasons:
@@ -169,7 +169,7 @@ def _is_requested(choice: Choice, kernel_problem: Problem, mcf_a: str | None, mc
     for required, formats in zip((mcf_a, mcf_b), kernel_problem.mcfs, strict=True):
         if required is not None and required not in formats:
             raise WorkloadError(
-                f"SAGE has no format {required!r} in memory here", fix=nearest(required, formats)
+                f"SAGE has no format {required!r} in memory here", fix=suggest(required, formats)
             )
     return mcf_a in (None, choice.mcf_a) and mcf_b in (None, choice.mcf_b)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fiberscope.accelerators.ranges import ranges
-from fiberscope.run.catalogue import machine_parameters
+from fiberscope.run.catalogue import list_machine_parameters
 from fiberscope.run.find_machine import find
 from fiberscope.run.machine_names import MachineName
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 
 class Parameter(str):
@@ -59,7 +59,7 @@ class ParameterTree:
             if key.startswith(prefix)
         }
         if not section:
-            raise AttributeError(f"{self._name} has no parameter {name}; {nearest(name, dir(self))}")
+            raise AttributeError(f"{self._name} has no parameter {name}; {suggest(name, dir(self))}")
         return ParameterTree(f"{self._name}.{name}", section)
 
     def __dir__(self) -> list[str]:
@@ -87,7 +87,7 @@ def machine(name: MachineName | str) -> ParameterTree:
     accelerator = find(name)
     valid_ranges = ranges(accelerator.configuration)
     tree: dict[str, Parameter] = {}
-    for entry in machine_parameters(accelerator):
+    for entry in list_machine_parameters(accelerator):
         tree[entry.key] = parameter = Parameter(entry.key)
         parameter.default, parameter.description = entry.value, entry.comment
         parameter.range = str(valid_ranges[entry.key])

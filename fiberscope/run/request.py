@@ -34,8 +34,8 @@ CONVERSION_KEYS = ("source", "target")  # keys of the settings for the formats o
 class RunRequest:
     """Base class of requests for a run.
 
-    A subclass overrides ``roots``, ``digests`` and ``run``. A sweep calls ``resolved_parameters`` and
-    ``roots`` of all its points before the first ``run``, so that invalid settings are found early.
+    A subclass overrides ``find_roots``, ``digests`` and ``run``. A sweep calls ``resolved_parameters`` and
+    ``find_roots`` of all its points before the first ``run``, so that invalid settings are found early.
 
     Args:
         machine: name or file of the machine, in the syntax of its command; or an object, which only this
@@ -78,9 +78,9 @@ class RunRequest:
         Raises:
             ConfigurationError, InputError, WorkloadError: a parameter is invalid.
         """
-        return {key: _value(value) for key, value in self.all_settings.items()}
+        return {key: _unwrap_value(value) for key, value in self.all_settings.items()}
 
-    def roots(self, parts: Iterable[object] = ()) -> Roots:
+    def find_roots(self, parts: Iterable[object] = ()) -> Roots:
         """Return the modules and files from which the sources of a run are found.
 
         Args:
@@ -141,11 +141,11 @@ class SimulationRequest(RunRequest):
             raise InputError(f"{self.display_name} needs a workload to run on, as in wiki-Vote")
         prefixes = (SECTION, PREFIX, BETWEEN)
         problem_settings = {
-            key: _value(value) for key, value in self.settings.items() if key.startswith(prefixes)
+            key: _unwrap_value(value) for key, value in self.settings.items() if key.startswith(prefixes)
         }
         return values(self._resolved_run.configured) | problem_settings
 
-    def roots(self, parts: Iterable[object] = ()) -> Roots:
+    def find_roots(self, parts: Iterable[object] = ()) -> Roots:
         """See ``RunRequest``."""
         return self._resolved_run.roots(
             self.machine if isinstance(self.machine, str) else self.accelerator.name, parts
@@ -200,12 +200,12 @@ class TraceRequest(RunRequest):
         load_outline(self.machine, self.all_settings)
         return super().resolved_parameters()
 
-    def roots(self, parts: Iterable[object] = ()) -> Roots:
+    def find_roots(self, parts: Iterable[object] = ()) -> Roots:
         """See ``RunRequest``."""
         from fiberscope.models.trace.api import list_roots  # noqa: PLC0415
         from fiberscope.models.trace.source import find  # noqa: PLC0415
 
-        energies = _value(self.all_settings.get("energies"))
+        energies = _unwrap_value(self.all_settings.get("energies"))
         return list_roots(find(self.machine), str(energies) if energies else None)
 
     def digests(self, progress: Progress) -> list[str]:
@@ -240,7 +240,7 @@ class AnalyticRequest(RunRequest):
         check(self._paths, self.all_settings)
         return super().resolved_parameters()
 
-    def roots(self, parts: Iterable[object] = ()) -> Roots:
+    def find_roots(self, parts: Iterable[object] = ()) -> Roots:
         """See ``RunRequest``."""
         from fiberscope.models.analytic.api import list_roots  # noqa: PLC0415
 
@@ -278,7 +278,7 @@ class GraphRequest(RunRequest):
             raise InputError(f"{self.machine}: there is no such file; name that of a graph, as in spmv.gv")
         return settings
 
-    def roots(self, parts: Iterable[object] = ()) -> Roots:
+    def find_roots(self, parts: Iterable[object] = ()) -> Roots:
         """See ``RunRequest``."""
         from fiberscope.models.graphs.execution import find_roots  # noqa: PLC0415
 
@@ -341,7 +341,7 @@ def request_conversion(
     return ConversionRequest(MINT, factors, tensors or {}, merged, *positional, **options)
 
 
-def _value(value: object) -> object:
+def _unwrap_value(value: object) -> object:
     """Return the value of an ``Entry``; return any other value unchanged."""
     return value.value if isinstance(value, Entry) else value
 

@@ -36,11 +36,11 @@ def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False)
         VerificationError, DeadlockedRunError: the run failed; the error has the report.
     """
     report_progress = progress or ignore_progress
-    report, request, options = recorded_run(path, report_progress, anyway=anyway)
+    report, request, options = read_recorded_run(path, report_progress, anyway=anyway)
     return report, request.run(**options, progress=report_progress)
 
 
-def debug_report(path: Path, cycle: int, *, anyway: bool = False) -> Session:
+def open_report_in_debugger(path: Path, cycle: int, *, anyway: bool = False) -> Session:
     """Start the run of a report in the debugger, and go to a cycle; the caller closes the session.
 
     Args:
@@ -51,7 +51,7 @@ def debug_report(path: Path, cycle: int, *, anyway: bool = False) -> Session:
     Raises:
         ConfigurationError, WorkloadError, InputError: the errors of ``rerun``, or the run has no cycles.
     """
-    report, request, options = recorded_run(path, ignore_progress, anyway=anyway)
+    report, request, options = read_recorded_run(path, ignore_progress, anyway=anyway)
     is_event_run = isinstance(request, SimulationRequest | GraphRequest) and report.fidelity == EVENT
     if not is_event_run or getattr(request, "chain", None) or "sample" in options:
         raise InputError(f"{path}: --to stops simulations of one product, and this report is of another run")
@@ -65,7 +65,7 @@ def debug_report(path: Path, cycle: int, *, anyway: bool = False) -> Session:
     return session
 
 
-def recorded_run(
+def read_recorded_run(
     path: Path, progress: Progress, *, anyway: bool
 ) -> tuple[Report, RunRequest, dict[str, Any]]:
     """Return the report in a file, the request of its run and the options of the run.
@@ -91,7 +91,7 @@ def recorded_run(
     request, options = _rebuild_request(report, recorded)
     if not anyway:
         parts = options.get("parts", {}).values()
-        check_same(path, report, request.roots(parts).sources(), request.digests(progress))
+        check_same(path, report, request.find_roots(parts).sources(), request.digests(progress))
     return report, request, options
 
 

@@ -28,14 +28,14 @@ from fiberscope.results.report.host import Timing
 from fiberscope.run.execute import RunOptions, execute
 from fiberscope.sim.errors import BuildError, SimulationError
 from fiberscope.workloads import Operand, Problem, from_scipy
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 UNAVAILABLE = ("product", "components", "timeline", "energy")  # report fields that windows cannot estimate
 MIN_WIDTH, MAX_WIDTH = 0.001, 0.5  # requested half-width of the interval, as a fraction of the cycles
 MIN_WINDOWS = 5  # smallest number of windows in a request
 
 
-def requested_sample(value: object) -> Sample | None:
+def parse_requested_sample(value: object) -> Sample | None:
     """Return the sampling request for the argument ``sample``; None if the run is not sampled.
 
     Args:
@@ -71,7 +71,7 @@ def _sample_from_keys(keys: Mapping[str, Any]) -> Sample:
     if "over" in keys:
         raise InputError("sampled runs have no over; random designs are under random:")
     for key in (key for key in keys if key not in names):
-        raise InputError(f"sampled runs have no {key}; {nearest(key, names)}")
+        raise InputError(f"sampled runs have no {key}; {suggest(key, names)}")
     width = {"half_width": parse_width(keys["half_width"])} if "half_width" in keys else {}
     return Sample(**{**keys, **width})
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from fiberscope.workloads.binary import read_matlab_variable
 from fiberscope.workloads.decompression_limit import check_members
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 from fiberscope.workloads.foreign_content import check_file
 from fiberscope.workloads.narrow_floats import NARROW, decode_narrow
 from fiberscope.workloads.sparse_layouts import decode, layout_of
@@ -28,7 +28,7 @@ _WIDE = ("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U
 _NAMED = re.compile(r"\.(?:npz|safetensors|mat):(?=.)", re.IGNORECASE | re.DOTALL)
 
 
-def named_array(text: str) -> tuple[str, str] | None:
+def parse_named_array(text: str) -> tuple[str, str] | None:
     """Return the file and the array of a text such as ``net.npz:fc1``; None for any other text.
 
     The text of an existing file name is never split. Array names may contain colons, such as
@@ -65,7 +65,7 @@ def refuse_unnamed(path: str) -> None:
     """
     if not path.lower().endswith(".safetensors"):
         return
-    names = sorted(_read(_safetensors_names, path))
+    names = sorted(_read(_list_safetensors_names, path))
     remainder = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     listed_names = ", ".join(f"{path}:{name}" for name in names[:MAX_NAMES]) or "it has none"
     raise WorkloadError(
@@ -75,7 +75,7 @@ def refuse_unnamed(path: str) -> None:
     )
 
 
-def array_in(path: str) -> SparseTensor | None:
+def read_stored_array(path: str) -> SparseTensor | None:
     """Return the array of a ``.npy`` or ``.npz`` file that is no sparse matrix; None for any other file.
 
     Raises:
@@ -131,7 +131,7 @@ def _read_safetensors(path: str, name: str) -> Any:  # noqa: ANN401
         stored = arrays_file.get_slice(name)
         kind = str(stored.get_dtype())
         if kind in NARROW:
-            return decode_narrow(kind, _raw_bytes(path, name)).reshape(stored.get_shape())
+            return decode_narrow(kind, _read_raw_bytes(path, name)).reshape(stored.get_shape())
         if kind not in _WIDE:
             type_names = ", ".join([*_WIDE, *NARROW])
             raise WorkloadError(
@@ -140,14 +140,14 @@ def _read_safetensors(path: str, name: str) -> Any:  # noqa: ANN401
         return arrays_file.get_tensor(name)
 
 
-def _safetensors_names(path: str) -> list[str]:
+def _list_safetensors_names(path: str) -> list[str]:
     from safetensors import safe_open  # noqa: PLC0415  (an extra)
 
     with safe_open(path, framework="np") as arrays_file:
         return list(arrays_file.keys())
 
 
-def _raw_bytes(path: str, name: str) -> bytes:
+def _read_raw_bytes(path: str, name: str) -> bytes:
     """Return the bytes of an array in a file whose header is valid."""
     with Path(path).open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -158,7 +158,7 @@ def _raw_bytes(path: str, name: str) -> bytes:
 
 def _check_array(path: str, name: str, names: list[str]) -> str:
     if name not in names:
-        raise WorkloadError(f"it has no array {name}", location=path, fix=nearest(name, names))
+        raise WorkloadError(f"it has no array {name}", location=path, fix=suggest(name, names))
     return name
 
 

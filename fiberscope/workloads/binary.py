@@ -51,7 +51,7 @@ def read_binary(stream: BinaryIO, suffix: str, location: str) -> CsrArray:
     return content.unfolded(1).matrix() if content.order == 1 else content.matrix()  # vectors are columns
 
 
-def _npz(stream: BinaryIO, location: str) -> CsrArray | SparseTensor:
+def _read_npz(stream: BinaryIO, location: str) -> CsrArray | SparseTensor:
     """Return the sparse matrix or tensor of a ``.npz`` file, after a check of its members."""
     with zipfile.ZipFile(stream) as members:
         names = members.namelist()
@@ -73,7 +73,7 @@ def _npz(stream: BinaryIO, location: str) -> CsrArray | SparseTensor:
     return decode(layout, arrays, location)
 
 
-def _npy(stream: BinaryIO, location: str) -> SparseTensor:
+def _read_npy(stream: BinaryIO, location: str) -> SparseTensor:
     return SparseTensor.from_array(np.load(stream, allow_pickle=False), location)
 
 
@@ -85,11 +85,11 @@ def read_matlab_variable(path: str, variable: str) -> SparseTensor:
         OSError: the file cannot be read.
     """
     with Path(path).open("rb") as stream:
-        content = _mat(stream, path, variable)
+        content = _read_mat(stream, path, variable)
     return content if isinstance(content, SparseTensor) else SparseTensor.from_matrix(content)
 
 
-def _mat(stream: BinaryIO, location: str, variable: str = "") -> CsrArray | SparseTensor:
+def _read_mat(stream: BinaryIO, location: str, variable: str = "") -> CsrArray | SparseTensor:
     if not stream.read(len(MATLAB)).startswith(MATLAB):  # older versions have no signature
         raise WorkloadError("not a file of MATLAB version 5 to 7.2", location=location)
     check_deflated(_yield_compressed(stream), stream.seek(0, os.SEEK_END), location)
@@ -116,7 +116,7 @@ def _yield_compressed(stream: BinaryIO) -> Iterator[bytes]:
 
 
 _READERS: dict[str, tuple[Callable[[BinaryIO, str], CsrArray | SparseTensor], str]] = {
-    ".npz": (_npz, "scipy.sparse.save_npz"),
-    ".npy": (_npy, "numpy.save"),
-    ".mat": (_mat, "MATLAB version 5 to 7.2"),
+    ".npz": (_read_npz, "scipy.sparse.save_npz"),
+    ".npy": (_read_npy, "numpy.save"),
+    ".mat": (_read_mat, "MATLAB version 5 to 7.2"),
 }

@@ -26,7 +26,7 @@ LOCK_SECONDS = 3600  # timeout while another process downloads the same matrix
 _ARCHIVES = (".tar.gz", ".tgz")
 
 
-def data_folders() -> list[Path]:
+def list_data_folders() -> list[Path]:
     """Return the folders of ``FIBERSCOPE_DATA``, in order.
 
     Raises:
@@ -61,7 +61,7 @@ def find(name: str) -> Path | None:
         WorkloadError: a folder does not exist, or cannot be read.
     """
     # by folder first: an earlier folder has priority with any suffix
-    candidates = (folder / (name + suffix) for folder in data_folders() for suffix in SUFFIXES)
+    candidates = (folder / (name + suffix) for folder in list_data_folders() for suffix in SUFFIXES)
     try:
         return next((path for path in candidates if path.is_file()), None)
     except OSError as error:
@@ -79,7 +79,7 @@ def on_data_path(entry: Entry) -> Path | None:
     return next(filter(None, files), None)
 
 
-def shipped_file(entry: Entry) -> Path | None:
+def find_shipped_file(entry: Entry) -> Path | None:
     """Return the file of an entry that ships with Fiberscope; None if there is no such file."""
     file = SHIPPED / f"{entry.name}.mtx.gz"
     return file if file.is_file() else None
@@ -87,23 +87,23 @@ def shipped_file(entry: Entry) -> Path | None:
 
 def is_downloaded(entry: Entry) -> bool:
     """Return whether the cache has a download of the entry, without a check of its content."""
-    file = _cached_path(entry)
-    return file.is_file() and _checksum_file(file).is_file()
+    file = _build_cached_path(entry)
+    return file.is_file() and _find_checksum_file(file).is_file()
 
 
-def location_of(entry: Entry) -> str:
+def find_location(entry: Entry) -> str:
     """Return the location of a registered matrix: ``file`` (data path), ``ships``, ``fetched``, or empty."""
     if on_data_path(entry) is not None:
         return "file"
-    if shipped_file(entry) is not None:
+    if find_shipped_file(entry) is not None:
         return "ships"
     return "fetched" if is_downloaded(entry) else ""
 
 
-def cached(entry: Entry) -> Path | None:
+def find_cached(entry: Entry) -> Path | None:
     """Return the entry's file in the cache; None if it is missing or does not match its checksum."""
-    file = _cached_path(entry)
-    if not is_downloaded(entry) or _checksum_file(file).read_text().strip() != file_digest(file):
+    file = _build_cached_path(entry)
+    if not is_downloaded(entry) or _find_checksum_file(file).read_text().strip() != file_digest(file):
         return None
     return file
 
@@ -118,16 +118,16 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
 
     if entry.address is None:
         raise DownloadError("no download address is known", location=entry.name)
-    file = _cached_path(entry)
+    file = _build_cached_path(entry)
     try:
-        if (cached_path := cached(entry)) is not None:
+        if (cached_path := find_cached(entry)) is not None:
             return cached_path
         if offline():
             raise DownloadError("FIBERSCOPE_OFFLINE forbids downloads", location=entry.name)
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.parent / ".lock", timeout=LOCK_SECONDS):
             # another process may have downloaded the file while this process waited for the lock
-            return cached(entry) or _download_into_cache(entry, entry.address, file, progress)
+            return find_cached(entry) or _download_into_cache(entry, entry.address, file, progress)
     except Timeout as error:  # a subclass of OSError, hence first
         raise DownloadError(
             "another process has been downloading it for an hour", location=entry.name
@@ -137,14 +137,14 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
         raise DownloadError(fault, location=entry.name) from error
 
 
-def _cached_path(entry: Entry) -> Path:
+def _build_cached_path(entry: Entry) -> Path:
     file_name = (entry.address or entry.name).rsplit("/", 1)[-1]
     # an archive has the matrix as NAME.mtx, the only member that is kept
     name = f"{entry.name}.mtx" if file_name.endswith(_ARCHIVES) else file_name
     return cache_folder() / entry.name / name
 
 
-def _checksum_file(file: Path) -> Path:
+def _find_checksum_file(file: Path) -> Path:
     return file.with_name(file.name + ".sha256")
 
 
@@ -159,7 +159,7 @@ def _download_into_cache(entry: Entry, address: str, file: Path, progress: Progr
         _unpack(archive, file)
     # The checksum of the file is last: until it is written, ``is_downloaded`` is false.
     record.write_text(digest + "\n")
-    _checksum_file(file).write_text(file_digest(file) + "\n")
+    _find_checksum_file(file).write_text(file_digest(file) + "\n")
     return file
 
 

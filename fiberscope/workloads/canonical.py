@@ -140,10 +140,10 @@ def canonicalize_in_place(matrix: CsrArray, location: str, duplicates: Duplicate
 
 def digest(matrix: CsrArray) -> str:
     """Return the hexadecimal sha256 of shape, indptr, indices (little-endian int64) and values (float64)."""
-    return sha256_of(matrix.shape, (matrix.indptr, matrix.indices), matrix.data)
+    return compute_sha256(matrix.shape, (matrix.indptr, matrix.indices), matrix.data)
 
 
-def sha256_of(shape: Sequence[int], arrays: Iterable[npt.NDArray[Any]], values: Values) -> str:
+def compute_sha256(shape: Sequence[int], arrays: Iterable[npt.NDArray[Any]], values: Values) -> str:
     """Return the hexadecimal sha256 of sizes and coordinates (little-endian int64) and values (float64).
 
     Args:

@@ -67,40 +67,40 @@ def character(workload: Workload) -> Character:
         workload.nonzeros,
         workload.nonzeros / (matrix.shape[0] * matrix.shape[1]),
         bool((matrix.data == np.floor(matrix.data)).all()),
-        _degrees(of_rows),
-        _degrees(of_columns),
-        int((_rows(matrix) == matrix.indices).sum()),
-        square and _symmetric(matrix),
+        _describe_degrees(of_rows),
+        _describe_degrees(of_columns),
+        int((_list_rows(matrix) == matrix.indices).sum()),
+        square and _is_symmetric(matrix),
         int(of_columns @ of_rows) if square else None,
         workload.digest,
     )
 
 
-def _degrees(counts: NDArray[np.int64]) -> Degrees:
+def _describe_degrees(counts: NDArray[np.int64]) -> Degrees:
     return Degrees(
         int((counts == 0).sum()), float(counts.mean()), float(np.median(counts)), int(counts.max())
     )
 
 
-def _rows(matrix: CsrArray) -> NDArray[np.int64]:
+def _list_rows(matrix: CsrArray) -> NDArray[np.int64]:
     """Return the row of every nonzero."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def _symmetric(matrix: CsrArray) -> bool:
+def _is_symmetric(matrix: CsrArray) -> bool:
     other = matrix.T.tocsr()
     other.sort_indices()
     return np.array_equal(matrix.indptr, other.indptr) and np.array_equal(matrix.indices, other.indices)
 
 
-def picture(matrix: CsrArray) -> list[str]:
+def draw_picture(matrix: CsrArray) -> list[str]:
     """Draw the positions of nonzeros: one character for each block, darker for more nonzeros.
 
     The shade is logarithmic in the number of nonzeros, so that a block with a single nonzero is visible.
     """
     rows, columns = matrix.shape
     height, width = _size(rows, columns)
-    blocks = (_rows(matrix) * height // rows) * width + matrix.indices * width // columns
+    blocks = (_list_rows(matrix) * height // rows) * width + matrix.indices * width // columns
     counts = np.bincount(blocks, minlength=height * width).reshape(height, width)
     most = np.log1p(max(1, counts.max()))
     shades = np.ceil((len(SHADES) - 1) * np.log1p(counts) / most - 1e-9).astype(int)

@@ -63,7 +63,7 @@ class Gemm(MatrixProduct):
         if answer.shape != shape:
             raise ValueError(f"the product has the shape {answer.shape}, not {shape}")
         rounds = self.precision is not None and self.precision.floats
-        kind = None if rounds else exact_kind(a, b)
+        kind = None if rounds else choose_exact_kind(a, b)
         expected = np.zeros(shape, kind or np.float64)
         sizes = None if kind else np.zeros(shape)
         terms = np.zeros(shape[0], np.int64)
@@ -77,7 +77,7 @@ class Gemm(MatrixProduct):
         rounding = Rounding.estimate(self.precision, int(terms.max(initial=0)), 2)
         if sizes is not None:
             sizes += rounding.floor
-        error, overflows = _error(answer, expected, sizes, rounding)
+        error, overflows = _compute_error(answer, expected, sizes, rounding)
         return Comparison(error, 0, 0, rounding.tolerance, overflows)
 
     def outline(self, answer: Dense) -> tuple[tuple[int, ...], int]:
@@ -85,7 +85,7 @@ class Gemm(MatrixProduct):
         return answer.shape, int(np.count_nonzero(answer))
 
 
-def exact_kind(a: SlicedMatrix, b: SlicedMatrix) -> type[np.floating[Any]] | None:
+def choose_exact_kind(a: SlicedMatrix, b: SlicedMatrix) -> type[np.floating[Any]] | None:
     """Return the narrower of FP32 and double that represents all values and sums exactly; None if neither."""
     if a.integers is None or b.integers is None:
         return None
@@ -110,7 +110,9 @@ def accumulate(target: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
     target += factor @ dense if is_small else factor.toarray() @ dense
 
 
-def _error(answer: Dense, expected: Dense, sizes: Dense | None, rounding: Rounding) -> tuple[float, int]:
+def _compute_error(
+    answer: Dense, expected: Dense, sizes: Dense | None, rounding: Rounding
+) -> tuple[float, int]:
     """Return the largest relative error of an element against the size of its terms, and the overflows."""
     worst, overflows, step = 0.0, 0, max(1, ELEMENTS_A_BLOCK // answer.shape[1])
     for row in range(0, len(answer), step):

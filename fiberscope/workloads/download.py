@@ -82,7 +82,7 @@ def _transfer(address: str, part: Path, progress: Progress | None) -> None:
             if attempt == ATTEMPTS:
                 raise DownloadError("the transfer broke off", location=address) from error
         except requests.exceptions.RequestException as error:
-            raise DownloadError(_reason(error), location=address) from error
+            raise DownloadError(_describe_reason(error), location=address) from error
     raise DownloadError("the server refuses to send it from the start", location=address)
 
 
@@ -104,7 +104,7 @@ def _append(reply: requests.Response, part: Path, received: int, progress: Progr
                 progress(received, total)
 
 
-def _reason(error: Exception) -> str:
+def _describe_reason(error: Exception) -> str:
     kind = type(error).__name__
     return {
         "ConnectTimeout": f"no connection within {CONNECT_SECONDS} s",

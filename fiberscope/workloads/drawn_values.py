@@ -30,7 +30,7 @@ def _draw_bf16(rng: np.random.Generator, count: int) -> Values:
     return (singles.view(np.uint32) & 0xFFFF0000).view(np.float32).astype(float)
 
 
-def _ones(_rng: np.random.Generator, count: int) -> Values:
+def _draw_ones(_rng: np.random.Generator, count: int) -> Values:
     return np.ones(count)
 
 
@@ -38,5 +38,5 @@ DRAWS: Mapping[ValueKind, Callable[[np.random.Generator, int], Values]] = {
     "uniform": draw_uniform,
     "integer": _draw_integers,
     "bf16": _draw_bf16,
-    "ones": _ones,
+    "ones": _draw_ones,
 }

@@ -60,21 +60,21 @@ class EdgeRepair:
         self._is_undirected = is_undirected
         self._random = random.Random(int(rng.integers(2**63)))
         self._neighbours = (_Neighbours(kinds[ends[0]]), _Neighbours(kinds[ends[1]]))
-        keys = self._keys()
+        keys = self._compute_keys()
         is_valid = np.zeros(len(keys), dtype=np.bool_)
         is_valid[np.unique(keys, return_index=True)[1]] = True
         is_valid &= ends[0] != ends[1]
         self._occupied = set(keys[is_valid].tolist())  # keys of the valid edges
         self._pending = dict.fromkeys(np.flatnonzero(~is_valid).tolist())  # the other edges, in order
 
-    def _keys(self) -> Integers:
+    def _compute_keys(self) -> Integers:
         first, second = self._ends
         if self._is_undirected:
             first, second = np.minimum(first, second), np.maximum(first, second)
         keys: Integers = first * len(self._kinds) + second
         return keys
 
-    def _key(self, first: int, second: int) -> int:
+    def _compute_key(self, first: int, second: int) -> int:
         if self._is_undirected and first > second:
             first, second = second, first
         return first * len(self._kinds) + second
@@ -103,11 +103,13 @@ class EdgeRepair:
         side = self._random.randrange(2)
         partner = self._neighbours[side].draw_neighbour(edge, distance, self._random)
         new_ends, partner_ends = ([int(ends[edge]) for ends in self._ends] for edge in (edge, partner))
-        partner_key = self._key(*partner_ends)
+        partner_key = self._compute_key(*partner_ends)
         new_ends[side], partner_ends[side] = partner_ends[side], new_ends[side]
         if partner == edge or not self._is_free(*new_ends):
             return False
-        is_valid = self._is_free(*partner_ends) and self._key(*new_ends) != self._key(*partner_ends)
+        is_valid = self._is_free(*partner_ends) and self._compute_key(*new_ends) != self._compute_key(
+            *partner_ends
+        )
         if not (is_valid or displace):
             return False
         if partner not in self._pending:
@@ -122,15 +124,15 @@ class EdgeRepair:
         return True
 
     def _is_free(self, first: int, second: int) -> bool:
-        return first != second and self._key(first, second) not in self._occupied
+        return first != second and self._compute_key(first, second) not in self._occupied
 
     def _accept(self, edge: int, ends: list[int]) -> None:
-        self._occupied.add(self._key(*ends))
+        self._occupied.add(self._compute_key(*ends))
         self._pending.pop(edge, None)
 
     def _move(self, edge: int) -> None:
         """Move an edge to a free position between the same classes."""
-        ranges = [self._class_range(int(ends[edge])) for ends in self._ends]
+        ranges = [self._find_class_range(int(ends[edge])) for ends in self._ends]
         ends = [0, 0]
         while not self._is_free(*ends):
             ends = [self._random.randrange(*nodes) for nodes in ranges]
@@ -138,7 +140,7 @@ class EdgeRepair:
             self._ends[side][edge] = ends[side]
         self._accept(edge, ends)
 
-    def _class_range(self, node: int) -> tuple[int, int]:
+    def _find_class_range(self, node: int) -> tuple[int, int]:
         """Return the first node of a node's class, and the first node after the class."""
         kind = self._kinds[node]
         first, end = np.searchsorted(self._kinds, [kind, kind + 1]).tolist()

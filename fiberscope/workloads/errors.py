@@ -32,7 +32,7 @@ class WorkloadError(ValueError):
         super().__init__(" ".join(f"{text}; {fix}".split()) if fix else " ".join(text.split()))
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
+def suggest(name: str, names: Iterable[str]) -> str:
     """Return advice with the name most similar to ``name``, or else all names or the first names."""
     import difflib  # noqa: PLC0415  (the package is imported before Ctrl-C is handled)
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.workloads.canonical import Integers
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.sorting import INTEGER_LIMIT, lexical_order, rows_in
 
 Values: TypeAlias = "npt.NDArray[Any]"
@@ -103,7 +103,7 @@ class FiberTree:
         """Return the coordinates of all stored values by tensor rank, and the values, in tree order."""
         columns: dict[str, Integers] = {}
         for rank, column in zip(self.ranks, self.columns(), strict=True):
-            _unravel(rank, column, columns)
+            _unravel_rank(rank, column, columns)
         return columns, self.values
 
     @property
@@ -123,7 +123,7 @@ class FiberTree:
             ValueError: the tree has no such rank.
         """
         if name not in self.names:
-            raise ValueError(f"the tree has no rank {name}; {nearest(name, self.names)}")
+            raise ValueError(f"the tree has no rank {name}; {suggest(name, self.names)}")
         return self.names.index(name)
 
     def swizzle(self, names: Sequence[str]) -> FiberTree:
@@ -138,7 +138,9 @@ class FiberTree:
             return self
         levels, columns = [self.level(name) for name in names], self.columns()
         ranks = tuple(self.ranks[level] for level in levels)
-        return _build_tree(ranks, [columns[level] for level in levels], self.values, _ranks_to_sort(levels))
+        return _build_tree(
+            ranks, [columns[level] for level in levels], self.values, _count_ranks_to_sort(levels)
+        )
 
     def partition_by_shape(self, name: str, size: int, upper: str, lower: str) -> FiberTree:
         """Cut each fiber of a rank into ranges of ``size`` coordinates.
@@ -162,7 +164,7 @@ class FiberTree:
             ValueError: see ``partition_by_shape``.
         """
         level = self.level(name)
-        return self._split_rank(level, self._occupancy_starts(level, size), upper, lower)
+        return self._split_rank(level, self._find_occupancy_starts(level, size), upper, lower)
 
     def boundaries(self, name: str, size: int) -> Boundaries:
         """Return the boundaries of ``partition_by_occupancy``, for ``partition_by_leader``.
@@ -171,10 +173,12 @@ class FiberTree:
             ValueError: the size is below 1 or there is no such rank.
         """
         level = self.level(name)
-        starts, fibers = self._occupancy_starts(level, size), self._fiber_of(level)
+        starts, fibers = self._find_occupancy_starts(level, size), self._list_fiber_numbers(level)
         is_first = _is_first(fibers, starts)
         counts = np.bincount(fibers[is_first], minlength=len(self.segments[level]) - 1)
-        return Boundaries(name, self.names[:level], self._points(level), _pointers(counts), starts[is_first])
+        return Boundaries(
+            name, self.names[:level], self._list_points(level), _build_pointers(counts), starts[is_first]
+        )
 
     def partition_by_leader(self, name: str, leader: Boundaries, upper: str, lower: str) -> FiberTree:
         """Cut each fiber of a rank at the boundaries of the leader's fiber with the same coordinates above.
@@ -191,7 +195,7 @@ class FiberTree:
                 f"{name} is below {', '.join(self.names[:level]) or 'no rank'}, the leader's {leader.rank} "
                 f"below {', '.join(leader.above) or 'no rank'}: swizzle the ranks above alike first"
             )
-        return self._split_rank(level, self._leader_starts(level, leader), upper, lower)
+        return self._split_rank(level, self._find_leader_starts(level, leader), upper, lower)
 
     def flatten(self, upper: str, lower: str, name: str) -> FiberTree:
         """Combine two adjacent ranks: coordinate = upper coordinate * lower shape + lower coordinate.
@@ -219,7 +223,7 @@ class FiberTree:
 
     def _split_rank(self, level: int, starts: Integers, upper: str, lower: str) -> FiberTree:
         """Insert a rank above a level; ``starts`` has the upper coordinate of each element."""
-        fibers = self._fiber_of(level)
+        fibers = self._list_fiber_numbers(level)
         first_elements = np.flatnonzero(_is_first(fibers, starts))
         counts = np.bincount(fibers[first_elements], minlength=len(self.segments[level]) - 1)
         rank = self.ranks[level]
@@ -227,7 +231,7 @@ class FiberTree:
             level,
             1,
             (Rank(upper, rank.shape), replace(rank, name=lower)),
-            (_pointers(counts), np.append(first_elements, len(starts))),
+            (_build_pointers(counts), np.append(first_elements, len(starts))),
             (starts[first_elements], self.coordinates[level]),
         )
 
@@ -250,16 +254,16 @@ class FiberTree:
             self.values,
         )
 
-    def _fiber_of(self, level: int) -> Integers:
+    def _list_fiber_numbers(self, level: int) -> Integers:
         """Return the fiber number of each element of a rank."""
         lengths = np.diff(self.segments[level])
         return np.repeat(np.arange(len(lengths)), lengths)
 
     def columns(self) -> list[Integers]:
         """Return the coordinate of every stored value, by rank of the tree."""
-        return self._columns_above(len(self.ranks), self.nonzeros)
+        return self._list_columns_above(len(self.ranks), self.nonzeros)
 
-    def _columns_above(self, level: int, count: int) -> list[Integers]:
+    def _list_columns_above(self, level: int, count: int) -> list[Integers]:
         """Return the coordinates above each of the ``count`` fibers of a level (or values), by rank."""
         columns: list[Integers] = []
         bounds = np.arange(count + 1)  # first fiber (or value) below each element, and the end
@@ -268,25 +272,25 @@ class FiberTree:
             bounds = bounds[self.segments[upper_level]]
         return columns[::-1]
 
-    def _points(self, level: int) -> Integers:
+    def _list_points(self, level: int) -> Integers:
         """Return the coordinates of each fiber in the ranks above, one row for each fiber."""
         fibers = len(self.segments[level]) - 1
-        columns = self._columns_above(level, fibers)
+        columns = self._list_columns_above(level, fibers)
         return np.stack(columns, axis=1) if columns else np.zeros((fibers, 0), dtype=np.int64)
 
-    def _occupancy_starts(self, level: int, size: int) -> Integers:
+    def _find_occupancy_starts(self, level: int, size: int) -> Integers:
         """Return for each element the coordinate of the first element of its piece."""
         _check_size(size)
         starts = np.repeat(self.segments[level][:-1], np.diff(self.segments[level]))
         offsets = np.arange(len(starts)) - starts
         return self.coordinates[level][starts + offsets // size * size]
 
-    def _leader_starts(self, level: int, leader: Boundaries) -> Integers:
+    def _find_leader_starts(self, level: int, leader: Boundaries) -> Integers:
         """Return for each element the first coordinate of the leader's piece that contains it, else 0."""
         coordinates, lengths = self.coordinates[level], np.diff(self.segments[level])
         starts = np.zeros(len(coordinates), np.int64)
         counts = np.diff(leader.segments)
-        leader_fibers = rows_in(self._points(level), leader.fibers)
+        leader_fibers = rows_in(self._list_points(level), leader.fibers)
         # a fiber that the leader lacks has the number -1, the index of the appended False
         leader_fibers[~np.append(counts > 0, False)[leader_fibers]] = -1
         leader_points = np.repeat(leader_fibers, lengths)
@@ -367,7 +371,7 @@ def _build_tree(
     return FiberTree(ranks, tuple(segments), tuple(coordinates), values)
 
 
-def _ranks_to_sort(levels: Sequence[int]) -> int:
+def _count_ranks_to_sort(levels: Sequence[int]) -> int:
     """Return how many ranks, from the root, a swizzle must sort by; the ranks below keep their order."""
     count = len(levels) - 1
     while count > 0 and levels[count - 1] < levels[count]:
@@ -382,15 +386,15 @@ def _is_first(fibers: Integers, coordinates: Integers) -> npt.NDArray[np.bool_]:
     return is_first
 
 
-def _pointers(counts: Integers) -> Integers:
+def _build_pointers(counts: Integers) -> Integers:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _unravel(rank: Rank, column: Integers, columns: dict[str, Integers]) -> None:
+def _unravel_rank(rank: Rank, column: Integers, columns: dict[str, Integers]) -> None:
     """Add the coordinates of the tensor's ranks that a rank of the tree combines."""
     if rank.parts:
         high, low = rank.parts
-        _unravel(high, column // low.shape, columns)
-        _unravel(low, column % low.shape, columns)
+        _unravel_rank(high, column // low.shape, columns)
+        _unravel_rank(low, column % low.shape, columns)
     elif rank.tensor_rank:
         columns[rank.tensor_rank] = column

@@ -82,7 +82,7 @@ class RankFormat:
         return np.asarray(-(-bits // self.word) * self.word)
 
 
-def fiber_bits(tree: FiberTree, name: str, rank_format: RankFormat) -> Integers:
+def count_fiber_bits(tree: FiberTree, name: str, rank_format: RankFormat) -> Integers:
     """Return the bits of each fiber of a rank, without the ranks below.
 
     Args:
@@ -106,10 +106,12 @@ def footprint(tree: FiberTree, formats: Mapping[str, RankFormat]) -> dict[str, i
     Raises:
         ValueError: a format for a rank that the tree does not have, or a rank has too many bits.
     """
-    return {name: int(fiber_bits(tree, name, rank_format).sum()) for name, rank_format in formats.items()}
+    return {
+        name: int(count_fiber_bits(tree, name, rank_format).sum()) for name, rank_format in formats.items()
+    }
 
 
-def subtree_bits(tree: FiberTree, name: str, formats: Mapping[str, RankFormat]) -> Integers:
+def count_subtree_bits(tree: FiberTree, name: str, formats: Mapping[str, RankFormat]) -> Integers:
     """Return the bits below each element of a rank, without the rank itself.
 
     Args:
@@ -132,5 +134,5 @@ def subtree_bits(tree: FiberTree, name: str, formats: Mapping[str, RankFormat]) 
         sums = np.concatenate([[0], np.cumsum(below)])
         below = sums[segments[1:]] - sums[segments[:-1]]  # of each fiber, that is, each element one rank up
         if rank_format is not None:
-            below += fiber_bits(tree, tree.ranks[level].name, rank_format)
+            below += count_fiber_bits(tree, tree.ranks[level].name, rank_format)
     return below

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from fiberscope.workloads import cache, registry, spec
-from fiberscope.workloads.array_file import named_array
+from fiberscope.workloads.array_file import parse_named_array
 from fiberscope.workloads.suffixes import SUFFIXES
 from fiberscope.workloads.text import STANDARD_INPUT
 
@@ -18,7 +18,7 @@ def file_of(name: str | os.PathLike[str]) -> Path | None:
         return file_of(spec.split_view(text)[1])
     if spec.is_spec(text) and not Path(text).exists():
         return spec.profile_file(text)
-    if (place := named_array(text)) is not None:
+    if (place := parse_named_array(text)) is not None:
         return Path(place[0])
     if is_path(text):
         return Path(text)

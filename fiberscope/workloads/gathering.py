@@ -57,7 +57,7 @@ def gather(
         if declared is not None and total + count > declared:
             extra = block.line_of(declared - total)
             raise WorkloadError(f"an entry beyond the {declared} declared", location=location, line=extra)
-        entries.append(_entries(block, location, shape, base))
+        entries.append(_check_entries(block, location, shape, base))
         total += count
         # the last line so far, for the error of a file that ends too early
         line = block.first_line + block.lines - 1
@@ -116,10 +116,10 @@ def _check_values(block: Block, location: str) -> None:
     check_entries(block, ~np.isfinite(values), "the value is too large for a double", location)
     if kind == "integer":
         fault = "the integer, beyond 2^53, is none that a double holds"
-        check_entries(block, _rounding_mask(block, values), fault, location)
+        check_entries(block, _mask_rounded(block, values), fault, location)
 
 
-def _entries(block: Block, location: str, shape: tuple[int, int], base: int) -> Entries:
+def _check_entries(block: Block, location: str, shape: tuple[int, int], base: int) -> Entries:
     """Return the entries of a block, after a check of their indices and values."""
     numbers = block.numbers
     width = len(block.grammar.fields)
@@ -137,7 +137,7 @@ def _entries(block: Block, location: str, shape: tuple[int, int], base: int) -> 
     return Entries(rows, cols, values)
 
 
-def _rounding_mask(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _mask_rounded(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return a mask of the integers that a double rounds. Only large integers can be rounded."""
     wrong = np.abs(values) >= MAX_EXACT_INTEGER
     if wrong.any():

@@ -182,8 +182,8 @@ def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: i
         raise WorkloadError(f"exponent={exponent}; it must be above 1", location="chung-lu")
     _check_capacity("chung-lu", rows, cols, nonzeros, rows * cols)
     rng = np.random.default_rng(seed)
-    row_sums = np.cumsum(_power_weights(rng, rows, exponent))
-    col_sums = np.cumsum(_power_weights(rng, cols, exponent))
+    row_sums = np.cumsum(_draw_power_weights(rng, rows, exponent))
+    col_sums = np.cumsum(_draw_power_weights(rng, cols, exponent))
 
     def draw(count: int) -> Integers:
         row: Integers = np.searchsorted(row_sums, rng.random(count) * row_sums[-1], side="right")
@@ -268,7 +268,7 @@ def _check_count(location: str, nonzeros: int, positions: int) -> None:
         raise WorkloadError(f"nonzeros={nonzeros}; it should be from 0 to {positions}", location=location)
 
 
-def _power_weights(rng: np.random.Generator, count: int, exponent: float) -> Values:
+def _draw_power_weights(rng: np.random.Generator, count: int, exponent: float) -> Values:
     """Return weights in random order that follow a power law with ``exponent``."""
     # The i-th largest of many numbers with density x^-exponent is proportional to i^(-1 / (exponent - 1))
     ranks = np.arange(1, count + 1, dtype=np.float64)

@@ -119,10 +119,14 @@ def read_metis(stream: BinaryIO, location: str, duplicates: Duplicates = "sum") 
     if len(lines) != vertices:
         extra = lines[vertices][0] if len(lines) > vertices else None
         raise WorkloadError(f"{len(lines)} lines for {vertices} vertices", location=location, line=extra)
-    return _adjacency(lines, edges, *_layout(header[2:], lines, location, number), location, duplicates)
+    return _read_adjacency(
+        lines, edges, *_find_line_layout(header[2:], lines, location, number), location, duplicates
+    )
 
 
-def _layout(options: Sequence[bytes], lines: Sequence[_Line], location: str, number: int) -> tuple[int, int]:
+def _find_line_layout(
+    options: Sequence[bytes], lines: Sequence[_Line], location: str, number: int
+) -> tuple[int, int]:
     """Return how many numbers a line has before its neighbours, and how many for each neighbour.
 
     Args:
@@ -144,7 +148,7 @@ def _layout(options: Sequence[bytes], lines: Sequence[_Line], location: str, num
     return has_sizes + (weights if has_weights else 0), 1 + has_edge_weights
 
 
-def _adjacency(
+def _read_adjacency(
     lines: Sequence[_Line], edges: int, lead: int, width: int, location: str, duplicates: Duplicates
 ) -> CsrArray:
     """Return the matrix of lines with ``lead`` numbers, then ``width`` numbers for each neighbour."""

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from fiberscope.workloads import synchronous
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 from fiberscope.workloads.problem import Problem, ProblemParameters
 from fiberscope.workloads.program_file import check_program, read_program
 from fiberscope.workloads.sparse import sparse
@@ -210,7 +210,7 @@ def _find_program(algorithm: str) -> VertexProgram:
         return read_program(Path(algorithm))
     if algorithm not in PROGRAMS:
         fault = f"problem.algorithm is {algorithm}; it should be a Python file, or one of "
-        raise WorkloadError(fault + ", ".join(PROGRAMS), fix=nearest(algorithm, PROGRAMS))
+        raise WorkloadError(fault + ", ".join(PROGRAMS), fix=suggest(algorithm, PROGRAMS))
     return PROGRAMS[algorithm]
 
 

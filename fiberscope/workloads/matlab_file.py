@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 
 _COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structure of this name
 
@@ -76,7 +76,7 @@ def _select_matrix(content: dict[str, Any], location: str, variable: str) -> Any
         matrices = {name: record[name][0, 0] for name in record.dtype.names}
     matrices = {name: value for name, value in matrices.items() if hasattr(value, "ndim")}
     if variable and variable not in matrices:
-        raise WorkloadError(f"it has no array {variable}", fix=nearest(variable, matrices))
+        raise WorkloadError(f"it has no array {variable}", fix=suggest(variable, matrices))
     if variable or (_COLLECTION in content and "A" in matrices):
         return matrices[variable or "A"]
     if len(matrices) != 1:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fiberscope.workloads import cache, registry, spec
-from fiberscope.workloads.array_file import array_in, named_array, read_array
+from fiberscope.workloads.array_file import parse_named_array, read_array, read_stored_array
 from fiberscope.workloads.canonical import CsrArray, check_shape
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.files import file_of
@@ -133,7 +133,7 @@ def tensor_in(text: str) -> NamedTensor | None:
     """
     if (view := spec.view_keyword(text)) is not None:
         return _unroll_image(text) if view == WINDOWS else None
-    if (named := named_array(text)) is not None:
+    if (named := parse_named_array(text)) is not None:
         tensor_name = f"{Path(named[0]).stem}:{named[1]}"
         return _named_tensor(tensor_name, "real", read_array(*named), Path(text).name, rows=1)
     if spec.is_spec(text) and not Path(text).exists():  # a file with this name precedes the generator
@@ -146,7 +146,7 @@ def tensor_in(text: str) -> NamedTensor | None:
         return _named_tensor(file.name.partition(".")[0], "real", read_tns(file), file.name, has_shape=False)
     if file is not None and file.is_file() and (market := _read_market_file(file)) is not None:
         return _named_tensor(file.name.partition(".")[0], "real", market, file.name)
-    if file is not None and file.is_file() and (array := array_in(str(file))) is not None:
+    if file is not None and file.is_file() and (array := read_stored_array(str(file))) is not None:
         return _named_tensor(file.stem, "real", array, file.name)
     return None
 

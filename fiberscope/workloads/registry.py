@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is in C, which PyYAML may lack
 
@@ -90,5 +90,5 @@ def lookup(name: str) -> Entry:
     """
     entry = _by_name().get(name.lower())
     if entry is None:
-        raise WorkloadError(f"{name!r} is not in the registry", fix=nearest(name, names()))
+        raise WorkloadError(f"{name!r} is not in the registry", fix=suggest(name, names()))
     return entry

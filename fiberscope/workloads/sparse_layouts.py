@@ -24,7 +24,7 @@ from fiberscope.workloads.array_checks import (
     check_pointers,
 )
 from fiberscope.workloads.canonical import CsrArray, Integers, canonicalize_in_place, check_shape
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor, coordinates_at, count_positions
 
@@ -65,7 +65,9 @@ def decode(layout: str, arrays: Arrays, location: str) -> CsrArray | SparseTenso
     """
     if layout not in _LAYOUTS:
         raise WorkloadError(
-            f"a sparse array in the layout {layout!r}", location=location, fix=nearest(layout, _LAYOUTS)
+            f"a sparse array in the layout {layout!r}",
+            location=location,
+            fix=suggest(layout, _LAYOUTS),
         )
     for name in ("shape", "data"):
         _require_array(arrays, name, location)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from fiberscope.workloads import generators
 from fiberscope.workloads.canonical import CsrArray, check_shape
 from fiberscope.workloads.drawn_values import DRAWS, ValueKind
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 from fiberscope.workloads.graphs import rmat_graph
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -234,7 +234,7 @@ def _parse_generator(text: str) -> tuple[str, _Generated]:
     if name == "gemm":
         raise WorkloadError("gemm draws both operands; it stands alone", location=text)
     if name not in _GENERATORS:
-        raise WorkloadError(f"no generator {name!r}", location=text, fix=nearest(name, _GENERATORS))
+        raise WorkloadError(f"no generator {name!r}", location=text, fix=suggest(name, _GENERATORS))
     return name, parse_parameters(text, _GENERATORS[name].model)
 
 
@@ -270,7 +270,7 @@ def _parse_pairs(tail: str, model: type[BaseModel], text: str) -> dict[str, str]
     for pair in filter(None, (pair.strip() for pair in tail.split(","))):
         key, equals, value = (token.strip() for token in pair.partition("="))
         if key not in model.model_fields:
-            raise WorkloadError(f"no key {key!r}", location=text, fix=nearest(key, model.model_fields))
+            raise WorkloadError(f"no key {key!r}", location=text, fix=suggest(key, model.model_fields))
         if not equals or not value:
             raise WorkloadError(f"{key} has no value; write {key}=<number>", location=text)
         if key in pairs:

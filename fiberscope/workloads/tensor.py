@@ -18,7 +18,7 @@ from fiberscope.workloads.canonical import (
     Values,
     check_shape,
     compressed,
-    sha256_of,
+    compute_sha256,
 )
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sorting import lexical_order
@@ -135,7 +135,7 @@ class SparseTensor:
         if self.order == 1:
             return self.unfolded(1).digest
         arrays = (self._pointers(), self.coordinates[1]) if self.order == 2 else self.coordinates
-        return sha256_of(self.shape, arrays, self.values)
+        return compute_sha256(self.shape, arrays, self.values)
 
     def at_least(self, sizes: Sequence[int]) -> SparseTensor:
         """Return the tensor with each rank enlarged to at least the size in ``sizes``, if it is smaller."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from fiberscope.workloads import cache, parse_cache, registry, spec
-from fiberscope.workloads.array_file import named_array
+from fiberscope.workloads.array_file import parse_named_array
 from fiberscope.workloads.canonical import CsrArray, Duplicates, check_shape, digest
 from fiberscope.workloads.download import DownloadError
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 from fiberscope.workloads.files import is_path
 from fiberscope.workloads.graph_view import GRAPH, apply_view, full_view, graph_view
 from fiberscope.workloads.memory_arrays import decode_object
@@ -82,7 +82,9 @@ def load(
     if view == GRAPH:
         return _load_view(text, exact, progress)
     # windows and arrays of a file may have any number of ranks
-    if (view is not None or named_array(text) is not None) and (ranked_tensor := tensor_in(text)) is not None:
+    if (view is not None or parse_named_array(text) is not None) and (
+        ranked_tensor := tensor_in(text)
+    ) is not None:
         loaded = ranked_tensor.of_order(2, text)
         return _build_workload(loaded.name, loaded.source, loaded.matrix, loaded.origin, loaded.notice)
     if spec.is_spec(text) and not Path(text).exists():  # a file with this name precedes the generator
@@ -147,7 +149,7 @@ def _from_data_path(name: str, duplicates: Duplicates) -> Workload:
         fault = (
             f"{name!r} is not a file, a generator or a known matrix, and not in a folder of FIBERSCOPE_DATA"
         )
-        raise WorkloadError(fault, fix=nearest(name, registry.names()))
+        raise WorkloadError(fault, fix=suggest(name, registry.names()))
     return _load_file(name, file, file.name, duplicates)
 
 
@@ -160,7 +162,7 @@ def _load_registered(
     # the user's file comes first, then what needs no network
     if (data_file := cache.on_data_path(entry)) is not None:
         return _load_real(entry, data_file, data_file.name, duplicates)
-    if (file := cache.shipped_file(entry)) is not None:
+    if (file := cache.find_shipped_file(entry)) is not None:
         return _load_real(entry, file, file.name, duplicates)
     try:
         file = cache.fetch(entry, progress)

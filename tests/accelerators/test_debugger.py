@@ -189,7 +189,7 @@ def test_snapshots_are_dropped_above_their_memory():
         for _ in range(10):
             session.step(40)
         assert len(session._snapshots) > 5
-        assert session._snapshot_bytes() > 0
+        assert session._measure_snapshots() > 0
     with gamma_session(snapshot_memory=1) as session:
         for _ in range(4):
             session.step(40)

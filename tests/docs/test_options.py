@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from fiberscope.commands.command_line import app
-from fiberscope.commands.option_groups import Needs, declared_options, flag
+from fiberscope.commands.option_groups import Needs, flag, list_declared_options
 from fiberscope.commands.run_options import ReportOptions, SimulationOptions
 
 PAGE = Path(__file__).parents[2] / "docs" / "options.md"
@@ -41,7 +41,7 @@ def told(command: str, option: str) -> str:
 
 def needed(option: str) -> str:
     needs = [
-        one for one in declared_options(SimulationOptions)[option].__metadata__ if isinstance(one, Needs)
+        one for one in list_declared_options(SimulationOptions)[option].__metadata__ if isinstance(one, Needs)
     ]
     return f" (with `{flag(needs[0].option)}`)" if needs else ""
 
@@ -52,7 +52,7 @@ def written(option: str) -> str:
 
 def table() -> str:
     lines = [" | ".join(["| option", *(f"`{command}`" for command in COMMANDS)]) + " |", "| --- " * 6 + "|"]
-    for option in declared_options(SimulationOptions):
+    for option in list_declared_options(SimulationOptions):
         cells = [told(command, option) for command in COMMANDS]
         lines.append(" | ".join([f"| `{written(option)}`{needed(option)}", *cells]) + " |")
     return "\n" + "\n".join(lines) + "\n\n"
@@ -73,8 +73,8 @@ def test_a_command_has_every_option_of_its_group_and_says_why_it_refuses_one(com
     taken = found(command).callback.__wrapped__
     group = ReportOptions if command in ("model", "analyze") else SimulationOptions
     assert group in taken.groups.values()
-    assert declared_options(group).keys() <= {parameter.name for parameter in found(command).params}
-    assert taken.unsupported.keys() <= declared_options(group).keys()
+    assert list_declared_options(group).keys() <= {parameter.name for parameter in found(command).params}
+    assert taken.unsupported.keys() <= list_declared_options(group).keys()
 
 
 def test_the_table_tells_what_is_refused_and_what_is_needed():

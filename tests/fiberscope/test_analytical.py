@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.explore.analytical_comparison import (
     AnalyticalEstimate,
-    _problem_symbols,
+    _list_problem_symbols,
     estimate_analytically,
 )
 from fiberscope.explore.check import Check, check
@@ -131,10 +131,10 @@ def test_partial_products_are_the_mean_over_the_tiles_of_k(shared: int, tiles: i
     event = SimpleNamespace(problem=None, workload=SimpleNamespace(operands=(a, b)))
     met = 12 / (6 * shared) * (10 / (shared * 5))
     after = [30 * (1 - (1 - met) ** (shared * done / tiles)) for done in range(1, tiles + 1)]
-    several = _problem_symbols(event, {"M1": 5, "K1": 4})  # type: ignore[arg-type]
+    several = _list_problem_symbols(event, {"M1": 5, "K1": 4})  # type: ignore[arg-type]
     assert several["Z"] == pytest.approx(after[-1])
     assert several["Z1"] == pytest.approx(sum(after) / tiles)
-    alone = _problem_symbols(event, {"M1": 6, "K1": 4})  # type: ignore[arg-type]
+    alone = _list_problem_symbols(event, {"M1": 6, "K1": 4})  # type: ignore[arg-type]
     assert alone["Z1"] == alone["Z"]
 
 

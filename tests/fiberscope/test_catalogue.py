@@ -64,6 +64,6 @@ def test_an_unknown_machine_is_refused_with_the_nearest() -> None:
 def test_the_list_has_kinds_only_where_a_terminal_has_space_for_them(
     width: int, shows_kinds: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("fiberscope.commands.list.terminal_width", lambda: width)
+    monkeypatch.setattr("fiberscope.commands.list.find_terminal_width", lambda: width)
     assert cli.run(["list"]) == 0
     assert ("directed graph" in capsys.readouterr().out) == shows_kinds

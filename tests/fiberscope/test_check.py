@@ -110,8 +110,8 @@ def test_the_command_shows_both_and_fails_where_they_disagree(
     shown = printed("check", "gamma", OPERAND, "-q")
     assert "multiply" in shown
     assert "ns by the trace" in shown
-    counted = study._counts
-    monkeypatch.setattr(study, "_counts", lambda trace: {**counted(trace), "add": 7})
+    counted = study._collect_counts
+    monkeypatch.setattr(study, "_collect_counts", lambda trace: {**counted(trace), "add": 7})
     assert cli.run(["check", "gamma", OPERAND, "-q"]) == 3
     assert "the two models disagree: add: " in capsys.readouterr().err
 
@@ -229,8 +229,8 @@ def test_the_numbers_are_written_as_they_are_shown(
     assert sum(rows) == written["cycles"]
     assert written["analytical"]["cycles"] == sum(one["cycles"] for one in written["analytical"]["phases"])
     assert f"at least {1e9 * written['bound_seconds']:,.0f} ns by the trace" in shown
-    counted = study._counts
-    monkeypatch.setattr(study, "_counts", lambda trace: {**counted(trace), "add": 7})
+    counted = study._collect_counts
+    monkeypatch.setattr(study, "_collect_counts", lambda trace: {**counted(trace), "add": 7})
     assert cli.run(["check", "gamma", OPERAND, "-q", "--no-explain", "--json", "-"]) == 3
     wrong = json.loads(capsys.readouterr().out)
     assert not wrong["right"]

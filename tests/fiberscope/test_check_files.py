@@ -34,7 +34,7 @@ def test_partial_fibers_are_among_what_gamma_moves_for_its_product() -> None:
     (rule,) = (rule for rule in rules_of("gamma").traffic if rule.tensor == "Z")
     partial = report.traffic["partial"].moved_bytes
     assert partial > 0
-    row = study._compare(rule, study._bytes(report), {})
+    row = study._compare(rule, study._collect_bytes(report), {})
     assert row.event == report.traffic["Z"].moved_bytes + partial
     assert "partial fibers" in row.reason
 

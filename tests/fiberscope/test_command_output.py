@@ -127,7 +127,10 @@ def test_a_search_prints_each_parameter_and_measure_of_its_front(capsys: pytest.
         ({"pe.count": 8, "pe.radix": 32}, [99.0, 1.25]),
     ]
     study: Any = SimpleNamespace(
-        goals=goals, distributions={"pe.count": 0, "pe.radix": 0}, best=lambda: best, spreads=lambda: spreads
+        goals=goals,
+        distributions={"pe.count": 0, "pe.radix": 0},
+        find_best=lambda: best,
+        list_spreads=lambda: spreads,
     )
     spreads = [0.0, 0.0]
     search._show(study)
@@ -138,7 +141,7 @@ def test_a_search_prints_each_parameter_and_measure_of_its_front(capsys: pytest.
     search._show(study)
     assert "5%" in capsys.readouterr().out.splitlines()[-1]
     for limits, words in (([1], "No design was done that keeps all limits\n"), ([], "No design was done\n")):
-        none: Any = SimpleNamespace(best=list, limits=limits)
+        none: Any = SimpleNamespace(find_best=list, limits=limits)
         search._show(none)
         assert capsys.readouterr().out == words
 
@@ -146,11 +149,11 @@ def test_a_search_prints_each_parameter_and_measure_of_its_front(capsys: pytest.
 def test_a_listed_matrix_has_its_shape_nonzeros_and_place(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from fiberscope.run.catalogue import matrix_entries
+    from fiberscope.run.catalogue import list_matrix_entries
     from fiberscope.workloads import cache
 
-    (entry,) = (entry for entry in matrix_entries() if entry.name == "wiki-Vote")
-    monkeypatch.setattr(cache, "location_of", lambda _entry: "here")
+    (entry,) = (entry for entry in list_matrix_entries() if entry.name == "wiki-Vote")
+    monkeypatch.setattr(cache, "find_location", lambda _entry: "here")
     list_command._show({"gamma": "a machine"}, [entry])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["gamma", "a", "machine"] in lines
@@ -162,27 +165,27 @@ def test_the_title_of_a_page_has_the_machine_and_all_operands() -> None:
     def run(machine: object, factors: tuple[object, ...], **tensors: object) -> Any:
         return SimpleNamespace(machine=machine, factors=factors, tensors=tensors)
 
-    assert run_options.page_title(run("gamma", ("a.mtx", None))) == "gamma on a.mtx"
-    assert run_options.page_title(run("gamma", ("a.mtx", "b.mtx"))) == "gamma on a.mtx, b.mtx"
+    assert run_options.format_page_title(run("gamma", ("a.mtx", None))) == "gamma on a.mtx"
+    assert run_options.format_page_title(run("gamma", ("a.mtx", "b.mtx"))) == "gamma on a.mtx, b.mtx"
     graph = SimpleNamespace(name="spmv.gv")
-    assert run_options.page_title(run(graph, (), B="b.mtx", c="ones")) == "spmv.gv on B=b.mtx, c=ones"
+    assert run_options.format_page_title(run(graph, (), B="b.mtx", c="ones")) == "spmv.gv on B=b.mtx, c=ones"
 
 
 def test_a_window_is_two_numbers_in_order() -> None:
-    assert run_options._window("--vcd-window", None) is None
-    assert run_options._window("--vcd-window", "0:1") == (0, 1)
+    assert run_options._parse_window("--vcd-window", None) is None
+    assert run_options._parse_window("--vcd-window", "0:1") == (0, 1)
     for text in ("5:5", "6:5", "5", ":5", "5:", "-1:5", "a:b", "1.5:2"):
         with pytest.raises(InputError, match=f"^--vcd-window {text}: write it as START:END in cycles"):
-            run_options._window("--vcd-window", text)
+            run_options._parse_window("--vcd-window", text)
 
 
 def test_a_page_of_a_sweep_is_shown_on_request_only(monkeypatch: pytest.MonkeyPatch) -> None:
     from fiberscope.page.live import sweep
 
     monkeypatch.setattr(sweep, "live_sweep", lambda port, title: (port, title))
-    assert isinstance(ExecutorOptions({}).live_page("x"), nullcontext)
-    assert ExecutorOptions({"live": ""}).live_page("x") == ("", "x")
-    assert ExecutorOptions({"live": "8000"}).live_page("x") == ("8000", "x")
+    assert isinstance(ExecutorOptions({}).open_live_page("x"), nullcontext)
+    assert ExecutorOptions({"live": ""}).open_live_page("x") == ("", "x")
+    assert ExecutorOptions({"live": "8000"}).open_live_page("x") == ("8000", "x")
 
 
 def test_all_that_a_graph_of_a_cascade_leaves_out_is_told(

@@ -105,7 +105,7 @@ def test_the_list_is_sorted_and_says_what_is_here(printed, tmp_path, monkeypatch
 
 def test_where_there_is_no_room_the_meaning_stands_below_its_parameter(printed, monkeypatch):
     lines = printed("info", "gamma", "pe").splitlines()
-    monkeypatch.setattr("fiberscope.commands.info.terminal_width", lambda _piped: 200)
+    monkeypatch.setattr("fiberscope.commands.info.find_terminal_width", lambda _piped: 200)
     wide = printed("info", "gamma", "pe")
     assert "pe.count = 32  (1 to 256)" in lines
     assert lines[lines.index("pe.count = 32  (1 to 256)") + 1] == "    processing elements [T4]"

@@ -14,7 +14,7 @@ import pytest
 from fiberscope.base.errors import InputError
 from fiberscope.base.whole_numbers import read_whole_number
 from fiberscope.commands import command_line
-from fiberscope.commands.run_options import _window
+from fiberscope.commands.run_options import _parse_window
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.models.graphs import compile_expression, run
 from fiberscope.models.graphs.check import check
@@ -34,7 +34,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "copies": lambda number: parse_copies(f"i:{number}"),
     "order": lambda number: parse_formats([f"C:ss:0,{number}"]),
     "third of two levels": lambda number: parse_formats([f"C:ss:0,1,{number}"]),
-    "window": lambda number: _window("--window", f"{number}:{number}"),
+    "window": lambda number: _parse_window("--window", f"{number}:{number}"),
     "port": _bind,
     "generator": lambda number: generate(f"uniform:rows={number},cols=4,nonzeros=2"),
     "sizes": lambda number: generate(f"ones:shape={number}x4"),

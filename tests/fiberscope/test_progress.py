@@ -76,7 +76,7 @@ def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     clock, screen = Clock(), io.StringIO()
     console = Console(file=screen, force_terminal=True, width=80)
-    with progress._progress_bars(console, clock) as show:
+    with progress._show_progress_bars(console, clock) as show:
         stage = Stage("simulating", started_at=clock.now)
         stage.reach(1, 2)
         stage.reach_cycle(70_000_000, 0)

@@ -23,7 +23,7 @@ def worker_here(_workers: int = 1) -> Iterator[Any]:
 def sweeps_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweeps start no processes of workers, which tests of clusters and of sweeps are about."""
     if importlib.util.find_spec("distributed"):
-        monkeypatch.setattr("fiberscope.explore.sweeps.clusters.local_client", worker_here)
+        monkeypatch.setattr("fiberscope.explore.sweeps.clusters.open_local_client", worker_here)
 
 
 def sweep_by_key(key: dict[str, object], **options: Any) -> Any:

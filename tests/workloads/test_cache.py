@@ -165,14 +165,16 @@ def test_an_archive_is_unpacked_to_its_matrix_and_kept(server, entry):
     again = load("TINY", exact=True)
     assert (again.source, again.origin) == ("real", entry.address)
     assert len(server.ranges) == 1
-    assert cache.cached(entry).read_bytes() == MATRIX
-    assert not any(path.name.endswith((".part", ".tar.gz")) for path in cache.cached(entry).parent.iterdir())
+    assert cache.find_cached(entry).read_bytes() == MATRIX
+    assert not any(
+        path.name.endswith((".part", ".tar.gz")) for path in cache.find_cached(entry).parent.iterdir()
+    )
 
 
 def test_a_broken_cache_entry_is_fetched_again(server, entry):
     file = cache.fetch(entry)
     file.write_bytes(MATRIX + b"2 2\n")
-    assert cache.cached(entry) is None
+    assert cache.find_cached(entry) is None
     assert cache.fetch(entry).read_bytes() == MATRIX
     assert len(server.ranges) == 2
 
@@ -202,7 +204,7 @@ def test_a_bad_archive(server, entry, data, message):
     server.files["/tiny.tar.gz"] = data
     with pytest.raises(DownloadError, match=message):
         cache.fetch(entry)
-    assert cache.cached(entry) is None
+    assert cache.find_cached(entry) is None
     server.files["/tiny.tar.gz"] = archive(**{"tiny.mtx": MATRIX})
     assert cache.fetch(entry).read_bytes() == MATRIX
 
@@ -228,7 +230,7 @@ def test_a_plain_gzip_file_is_kept_as_it_is(server, entry):
     server.files["/tiny.txt.gz"] = gzip.compress(b"0 1\n2 0\n")
     row = entry.model_copy(update={"address": f"{server.address}/tiny.txt.gz"})
     assert cache.fetch(row).name == "tiny.txt.gz"
-    assert cache.fetch(row) == cache.cached(row)
+    assert cache.fetch(row) == cache.find_cached(row)
     assert len(server.ranges) == 1
 
 
@@ -236,7 +238,7 @@ def test_offline_uses_the_cache_but_not_the_network(server, entry, monkeypatch):
     cache.fetch(entry)
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     assert load("tiny").source == "real"
-    cache.cached(entry).unlink()
+    cache.find_cached(entry).unlink()
     with pytest.raises(DownloadError, match="FIBERSCOPE_OFFLINE forbids downloads"):
         cache.fetch(entry)
     assert len(server.ranges) == 1

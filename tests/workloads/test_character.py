@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fiberscope.workloads import from_scipy
-from fiberscope.workloads.character import HEIGHT, SHADES, WIDTH, character, picture
+from fiberscope.workloads.character import HEIGHT, SHADES, WIDTH, character, draw_picture
 
 BANDED = sparse.diags_array([np.ones(4), np.full(3, 2.5)], offsets=[0, 1])  # 4 x 4
 
@@ -18,14 +18,14 @@ def test_a_band_counted_by_hand():
     assert (seen.whole, seen.symmetric) == (False, False)
     assert (seen.rows.empty, seen.rows.mean, seen.rows.median, seen.rows.most) == (0, 1.75, 2.0, 2)
     assert seen.multiplies == 1 * 2 + 2 * 2 + 2 * 2 + 2 * 1  # nonzeros of column k, times those of row k
-    assert picture(BANDED.tocsr()) == ["██  ", " ██ ", "  ██", "   █"]
+    assert draw_picture(BANDED.tocsr()) == ["██  ", " ██ ", "  ██", "   █"]
 
 
 def test_a_matrix_without_nonzeros():
     seen = character(from_scipy(sparse.csr_array((3, 2))))
     assert (seen.nonzeros, seen.density, seen.diagonal, seen.multiplies) == (0, 0.0, 0, None)
     assert (seen.rows.empty, seen.columns.empty) == (3, 2)
-    assert picture(sparse.csr_array((3, 2))) == ["  "] * 3
+    assert draw_picture(sparse.csr_array((3, 2))) == ["  "] * 3
 
 
 @st.composite
@@ -50,7 +50,7 @@ def test_counts_are_those_of_the_dense_matrix(matrix):
 
 @given(matrices())
 def test_a_block_is_blank_where_no_nonzero_lies_and_darkest_where_most_do(matrix):
-    lines = picture(matrix)
+    lines = draw_picture(matrix)
     height, width = len(lines), len(lines[0])
     assert height <= HEIGHT
     assert width <= WIDTH
@@ -68,4 +68,4 @@ def test_shades_go_by_the_logarithm():
     row = np.zeros((1, WIDTH * 16))
     for block, count in enumerate((0, 1, 3, 7, 15)):  # one more: powers of two
         row[0, block * 16 : block * 16 + count] = 1.0
-    assert picture(sparse.csr_array(row)) == [SHADES + " " * (WIDTH - len(SHADES))]
+    assert draw_picture(sparse.csr_array(row)) == [SHADES + " " * (WIDTH - len(SHADES))]

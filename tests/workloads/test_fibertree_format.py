@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fiberscope.workloads.fibertree import FiberTree
-from fiberscope.workloads.fibertree_format import RankFormat, fiber_bits, footprint, subtree_bits
+from fiberscope.workloads.fibertree_format import RankFormat, count_fiber_bits, count_subtree_bits, footprint
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def tree():
     ],
 )
 def test_bits_of_each_fiber(tree, chosen, bits):
-    assert fiber_bits(tree, "K", chosen).tolist() == bits
+    assert count_fiber_bits(tree, "K", chosen).tolist() == bits
 
 
 def test_footprint_adds_up_ranks(tree):
@@ -38,11 +38,11 @@ def test_footprint_adds_up_ranks(tree):
 
 def test_bits_below_each_element(tree):
     formats = {"M": RankFormat("U", payload=32), "K": RankFormat("C", coordinate=32, payload=64)}
-    assert subtree_bits(tree, "M", formats).tolist() == [3 * 96, 96]
-    assert subtree_bits(tree, "K", formats).tolist() == [0, 0, 0, 0]
+    assert count_subtree_bits(tree, "M", formats).tolist() == [3 * 96, 96]
+    assert count_subtree_bits(tree, "K", formats).tolist() == [0, 0, 0, 0]
     tiles = tree.partition_by_shape("K", 5, "K1", "K0")
     inner = {"K1": RankFormat("C", coordinate=8, payload=8), "K0": RankFormat("C", coordinate=32, payload=64)}
-    assert subtree_bits(tiles, "M", inner).tolist() == [2 * 16 + 3 * 96, 16 + 96]
+    assert count_subtree_bits(tiles, "M", inner).tolist() == [2 * 16 + 3 * 96, 16 + 96]
 
 
 def test_the_whole_is_the_sum_of_the_fibers():
@@ -50,7 +50,7 @@ def test_the_whole_is_the_sum_of_the_fibers():
     flat = generator.choice(40 * 50, 300, replace=False)
     tree = FiberTree.from_coo({"M": 40, "K": 50}, [flat // 50, flat % 50], np.ones(300))
     formats = {"M": RankFormat("C", 16, 16), "K": RankFormat("C", 32, 64)}
-    below = subtree_bits(tree, "M", formats).sum() + fiber_bits(tree, "M", formats["M"]).sum()
+    below = count_subtree_bits(tree, "M", formats).sum() + count_fiber_bits(tree, "M", formats["M"]).sum()
     assert below == sum(footprint(tree, formats).values()) == len(set(flat // 50)) * 32 + 300 * 96
 
 
@@ -79,6 +79,6 @@ def test_more_bits_than_a_number_can_tell_are_refused(kind, shape):
 
 
 def test_a_format_for_no_rank_is_refused(tree):
-    for measure in (footprint, lambda tree, formats: subtree_bits(tree, "M", formats)):
+    for measure in (footprint, lambda tree, formats: count_subtree_bits(tree, "M", formats)):
         with pytest.raises(ValueError, match="the tree has no rank J"):
             measure(tree, {"J": RankFormat("C")})

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope.workloads import Gemm, Spgemm, WorkloadError, dense_product, draw, from_scipy
-from fiberscope.workloads.dense_product import exact_kind
+from fiberscope.workloads.dense_product import choose_exact_kind
 from fiberscope.workloads.gemm import SLICE, MatrixInMemory, slice_operand
 from fiberscope.workloads.verification import Rounding
 
@@ -145,7 +145,7 @@ def test_the_check_passes_the_product_and_nothing_else(drawn, values, wrong):
 def test_sums_of_integers_are_exact_up_to_the_precision():
     def kind(size, inner):
         matrix = sparse.csr_array(np.full((1, inner), float(size)))
-        return exact_kind(MatrixInMemory(matrix, 1), MatrixInMemory(sparse.csr_array(matrix.T), 0))
+        return choose_exact_kind(MatrixInMemory(matrix, 1), MatrixInMemory(sparse.csr_array(matrix.T), 0))
 
     assert kind(4096, 1) is np.float32
     assert kind(4096, 2) is np.float64
@@ -154,7 +154,7 @@ def test_sums_of_integers_are_exact_up_to_the_precision():
 
 def test_values_beyond_fp32_are_not_cast_to_it_where_the_other_operand_is_empty():
     beyond, empty = (sparse.csr_array([[value]]) for value in (1e39, 0.0))
-    assert exact_kind(MatrixInMemory(beyond, 1), MatrixInMemory(empty, 0)) is None
+    assert choose_exact_kind(MatrixInMemory(beyond, 1), MatrixInMemory(empty, 0)) is None
     product = np.zeros((1, 1))
     assert Gemm([from_scipy(beyond), from_scipy(empty)]).check(product).passed
 

@@ -12,7 +12,7 @@ from fiberscope.hw.fibers.intersection import NO_FIBERS
 from fiberscope.hw.fibers.masks import masks_of, worth_masks
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
-from fiberscope.workloads.fibertree_format import RankFormat, subtree_bits
+from fiberscope.workloads.fibertree_format import RankFormat, count_subtree_bits
 
 # Indices of the ranks in the trees. A has the ranks K2, M2, M1, K1, M0, K0; B has N2, K2, N1, K1, N0, K0.
 TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = 1, 2, 3, 4, 5
@@ -85,9 +85,9 @@ class TiledOperand:  # C: final
         self.element_k = integers_of(tree.coordinates[ELEMENTS])  # C: long[::1]
         self.values = values_of(tree.values)  # C: double[::1]
         self.microtile_elements = _elements(tree)  # C: long[::1]
-        # The entry of a microtile in the list of its row, which ``subtree_bits`` leaves out
+        # The entry of a microtile in the list of its row, which ``count_subtree_bits`` leaves out
         element_bits = formats["K1"].coordinate + formats["K1"].payload
-        bits = subtree_bits(tree, "K1", formats) + element_bits
+        bits = count_subtree_bits(tree, "K1", formats) + element_bits
         self.microtile_bytes = integers_of(bits // 8)  # C: long[::1]
         self.tile_bytes = _tile_bytes(tree, formats)
         self._masks: memoryview[int] | None = None
@@ -145,5 +145,5 @@ def _elements(tree: FiberTree) -> memoryview[int]:
 
 
 def _tile_bytes(tree: FiberTree, formats: Mapping[str, RankFormat]) -> Integers:
-    bits: Integers = subtree_bits(tree, tree.names[TILES], formats) // 8
+    bits: Integers = count_subtree_bits(tree, tree.names[TILES], formats) // 8
     return bits

@@ -13,7 +13,7 @@ from fiberscope.accelerators.sigma.packing import Chunk, Segment, cut_slices, pa
 from fiberscope.accelerators.sigma.share import Share
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.hw.value_type import TYPES
-from fiberscope.workloads.dense_product import exact_kind
+from fiberscope.workloads.dense_product import choose_exact_kind
 from fiberscope.workloads.gemm import SlicedMatrix
 
 MAX_WORD_BITS = 32  # largest number of bits in a word of a bitmap
@@ -121,7 +121,7 @@ class Plan:
         self.slices = -(-stationary.shape[1] // width)
         self.passes: dict[int, Pass] = {}
         self.value_type = TYPES[parameters.value.type]
-        exact = None if self.value_type.floats else exact_kind(stationary, streamed)
+        exact = None if self.value_type.floats else choose_exact_kind(stationary, streamed)
         self.exact, self.kind = exact is not None, exact or np.float64
         self.router = None if parameters.gathered else MulticastRouter(parameters.dpe.multipliers)
         self.keeps_zeros = parameters.pack.zeros == "keep"

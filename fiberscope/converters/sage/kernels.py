@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from fiberscope.converters.sage.statistics import Statistics
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 
 # Formats that the search considers, by the order of the operand and by their use.
 MATRIX_MCFS = ("dense", "rlc", "zvc", "coo", "csr", "csc")
@@ -112,7 +112,7 @@ def problem(kernel: str, a: Statistics, b: Statistics | None = None) -> Problem:
         WorkloadError: if the kernel does not exist, or the shape of an operand does not fit.
     """
     if kernel not in KERNELS:
-        raise WorkloadError(f"no kernel is called {kernel!r}", fix=nearest(kernel, KERNELS))
+        raise WorkloadError(f"no kernel is called {kernel!r}", fix=suggest(kernel, KERNELS))
     kind = KERNELS[kernel]
     if len(a.shape) != kind.order:
         what = f"{kernel} takes A of order {kind.order}, and this has {len(a.shape)} ranks"

@@ -6,7 +6,7 @@ import re
 
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.workloads import cache, file_of, load_tensor, open_tensor, registry
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 
 EXPECTED = "expected:"
 _KEYS = ("shape", "density", "nonzeros")
@@ -49,8 +49,8 @@ def _is_there(entry: registry.Entry) -> bool:
     return bool(
         any(file_of(name) for name in names if entry.is_matrix)
         or any(cache.find(name) for name in names)
-        or cache.shipped_file(entry)
-        or cache.cached(entry)
+        or cache.find_shipped_file(entry)
+        or cache.find_cached(entry)
     )
 
 
@@ -75,7 +75,7 @@ def _expected(text: str) -> Statistics:
 def _pair(part: str, text: str) -> tuple[str, str]:
     key, equals, value = (word.strip() for word in part.partition("="))
     if key not in _KEYS or not equals:
-        raise WorkloadError(f"no key {key!r}", location=text, fix=nearest(key, _KEYS))
+        raise WorkloadError(f"no key {key!r}", location=text, fix=suggest(key, _KEYS))
     return key, value
 
 

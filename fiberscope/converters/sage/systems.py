@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from fiberscope.converters.sage.configuration import SageParameters
 from fiberscope.converters.sage.kernels import Problem
 from fiberscope.converters.sage.search import Choice, Prediction, rank
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 
 OURS = "Flex_Flex_HW"
 
@@ -86,7 +86,7 @@ def system_called(name: str) -> System:
         WorkloadError: if there is none; the error suggests the most similar names.
     """
     if name not in systems():
-        raise WorkloadError(f"no class of accelerators is called {name!r}", fix=nearest(name, systems()))
+        raise WorkloadError(f"no class of accelerators is called {name!r}", fix=suggest(name, systems()))
     return systems()[name]
 
 

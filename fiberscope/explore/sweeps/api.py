@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fiberscope.explore.sweeps.dispatch import run_batches
 from fiberscope.explore.sweeps.executors import ExecutorChoice
-from fiberscope.explore.sweeps.plan import Task, plan_points, unique_tasks
+from fiberscope.explore.sweeps.plan import Task, drop_repeated_tasks, plan_points
 from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.progress import Follow, Progress, group_tasks, show_progress
 from fiberscope.explore.sweeps.stale_sources import note_stale
@@ -55,7 +55,7 @@ class SweepResult:
         columns = "machine, workload, settings, status, reason"
         rows = self.store.table(f"SELECT digest, {columns} FROM runs WHERE status <> '{DONE}'").to_pylist()
         failed_rows = [row for row in rows if row["digest"] in set(self.digests)]
-        lines = [f"{_row_text(row)}: {row['status']}: {row['reason']}" for row in failed_rows[:limit]]
+        lines = [f"{_format_row(row)}: {row['status']}: {row['reason']}" for row in failed_rows[:limit]]
         return lines + ([f"and {len(failed_rows) - limit:,} more"] if len(failed_rows) > limit else [])
 
     def surrogates(self) -> list[str]:
@@ -77,7 +77,7 @@ class SweepResult:
         return rows.loc[list(self.digests)].reset_index()
 
 
-def _row_text(row: Mapping[str, str]) -> str:
+def _format_row(row: Mapping[str, str]) -> str:
     settings = " ".join(f"{key}={value}" for key, value in json.loads(row["settings"]).items())
     return " ".join(filter(None, (row["machine"], row["workload"], settings)))
 
@@ -107,9 +107,9 @@ def run_study(
         KeyboardInterrupt: the user stopped the sweep; the message has the number of stored runs.
     """
     planned = plan_points(study.sweep())  # raises all errors of points before the store is created
-    tasks = unique_tasks(planned)
+    tasks = drop_repeated_tasks(planned)
     store = Store(address, make=True)
-    stored = store.digests() - (_failed_digests(store) if retry else set())
+    stored = store.digests() - (_list_failed_digests(store) if retry else set())
     new = [task for task in tasks if task.digest not in stored]
     note_stale(store, tasks)
     # A new row brings its name with it. A stored row may be from a study with another name, or without
@@ -120,7 +120,7 @@ def run_study(
         with show_progress(progress, quiet, follow):
             _store_refused(new, store, progress)
             run_tasks(
-                [task for task in new if not task.refused], store, executors, limits_of(study), progress
+                [task for task in new if not task.refused], store, executors, find_limits(study), progress
             )
     except KeyboardInterrupt:
         finished = len(tasks) - progress.total + progress.done  # ``progress`` counts new runs only
@@ -140,7 +140,7 @@ def _describe_interruption(stored: int, total: int, address: str | Path) -> str:
     return f"{stored:,} of {total:,} runs are in {address}{advice}"
 
 
-def limits_of(study: Study) -> Limits:
+def find_limits(study: Study) -> Limits:
     """Return the limits of a point of a study."""
     return Limits(study.timeout, study.memory)
 
@@ -191,5 +191,5 @@ def _count_other_sources(store: Store, tasks: Iterable[Task]) -> int:
     )
 
 
-def _failed_digests(store: Store) -> set[str]:
+def _list_failed_digests(store: Store) -> set[str]:
     return set(store.table(f"SELECT digest FROM runs WHERE status <> '{DONE}'")["digest"].to_pylist())

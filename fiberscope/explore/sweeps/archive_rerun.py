@@ -13,7 +13,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import ignore_progress
 from fiberscope.explore.sweeps.api import run_tasks
 from fiberscope.explore.sweeps.executors import ExecutorChoice
-from fiberscope.explore.sweeps.plan import ParameterResolver, Task, plan_tasks, unique_tasks
+from fiberscope.explore.sweeps.plan import ParameterResolver, Task, drop_repeated_tasks, plan_tasks
 from fiberscope.explore.sweeps.point import Point, build_request, load_parts
 from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.progress import Progress, show_progress
@@ -80,7 +80,7 @@ def rerun_archive(
         tasks = _plan(path, rows, anyway)
         repetitions = Store(Path(folder, "repeated"), make=True)
         # With ``anyway``, runs of different sources may be the same run now
-        unique = unique_tasks(tasks)
+        unique = drop_repeated_tasks(tasks)
         progress = Progress(unique)
         with show_progress(progress, quiet, None):
             ready = [task for task in unique if not task.refused]
@@ -106,7 +106,7 @@ def _plan(path: Path, rows: Sequence[Row], anyway: bool) -> list[Task]:
         # The digest covers sources, operands and parameters
         if task.digest != row["digest"] and not anyway:
             request = build_request(point)
-            sources = request.roots(load_parts(point).values()).sources()
+            sources = request.find_roots(load_parts(point).values()).sources()
             # Raises the error of changed sources or operands; otherwise the parameters have changed.
             check_same(path, report, sources, request.digests(ignore_progress))
             raise InputError(f"{path}: {name} has other parameters now; --anyway runs it with these")
@@ -144,12 +144,12 @@ def _compare(archived: Row, repeated: Row | None) -> RepeatedRun:
         return RepeatedRun(archived, repeated, [f"status ({repeated['status']}: {repeated['reason']})"])
     columns = [name for name in archived if name in repeated and name not in UNCOMPARED]
     differences = [name for name in columns if archived[name] != repeated[name]]
-    if not differences and _compared_report(archived) != _compared_report(repeated):
+    if not differences and _select_compared_fields(archived) != _select_compared_fields(repeated):
         differences = [REPORT]
     return RepeatedRun(archived, repeated, differences)
 
 
-def _compared_report(row: Row) -> dict[str, Any]:
+def _select_compared_fields(row: Row) -> dict[str, Any]:
     """Return the report of a row without the fields that may differ between equal runs."""
     report: dict[str, Any] = json.loads(row[REPORT] or "{}")
     return {key: value for key, value in report.items() if key not in (*CIRCUMSTANCES, "version")}

@@ -19,7 +19,7 @@ from distributed.security import Security
 from fiberscope.accelerators.yaml_layer import read_document
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.executors import ExecutorChoice
-from fiberscope.explore.sweeps.local_workers import CONFIGURATION, local_client
+from fiberscope.explore.sweeps.local_workers import CONFIGURATION, open_local_client
 from fiberscope.explore.sweeps.nodes import WORKER, QuietScheduler
 
 CONNECT_TIMEOUT = "30s"
@@ -37,17 +37,17 @@ def connect_workers(executors: ExecutorChoice) -> Iterator[Client]:
     """
     with dask.config.set(CONFIGURATION):
         if executors.scheduler is not None:
-            context = _existing_scheduler(executors.scheduler)
+            context = _open_existing_scheduler(executors.scheduler)
         elif executors.slurm is not None or executors.pbs is not None:
             context = _batch_jobs(executors)
         else:
-            context = local_client(executors.local_workers(len(os.sched_getaffinity(0))) or 1)
+            context = open_local_client(executors.count_local_workers(len(os.sched_getaffinity(0))) or 1)
         with context as client:
             yield client
 
 
 @contextmanager
-def _existing_scheduler(address: str) -> Iterator[Client]:
+def _open_existing_scheduler(address: str) -> Iterator[Client]:
     """Yield a client of a scheduler that goes on after the sweep, with or without workers so far."""
     try:
         client = Client(address, timeout=CONNECT_TIMEOUT)
@@ -62,7 +62,7 @@ def _existing_scheduler(address: str) -> Iterator[Client]:
         yield client
 
 
-def _dask_jobqueue() -> ModuleType:
+def _import_dask_jobqueue() -> ModuleType:
     """Import dask_jobqueue, and restore the handler of Ctrl-C that its import replaces."""
     handler = signal.getsignal(signal.SIGINT)
     import dask_jobqueue  # noqa: PLC0415  (optional)
@@ -78,13 +78,13 @@ def _batch_jobs(executors: ExecutorChoice) -> Iterator[Client]:
     # If both files are given, the file of Slurm counts
     kind, file = ("SLURMCluster", executors.slurm) if executors.slurm else ("PBSCluster", executors.pbs)
     assert file is not None
-    options = _options(file)
+    options = _read_options(file)
     # our option; all others are arguments of dask_jobqueue's cluster
     jobs = options.pop("jobs", 1)
     # in the shared folder, because jobs on other computers read the key
-    with tempfile.TemporaryDirectory(prefix=".fiberscope-tls-", dir=_shared_folder(options)) as folder:
+    with tempfile.TemporaryDirectory(prefix=".fiberscope-tls-", dir=_find_shared_folder(options)) as folder:
         try:
-            cluster = getattr(_dask_jobqueue(), kind)(**_with_tls(options, folder))
+            cluster = getattr(_import_dask_jobqueue(), kind)(**_add_tls(options, folder))
         except (TypeError, ValueError) as error:  # an unknown or invalid option
             raise InputError(f"{file}: {' '.join(str(error).split())}") from error
         with cluster, Client(cluster) as client:
@@ -94,12 +94,12 @@ def _batch_jobs(executors: ExecutorChoice) -> Iterator[Client]:
             yield client
 
 
-def _shared_folder(options: Mapping[str, Any]) -> str:
+def _find_shared_folder(options: Mapping[str, Any]) -> str:
     """Return the folder that jobs share: an option of the file, or the working directory."""
     return os.path.expanduser(os.path.expandvars(str(options.get("shared_temp_directory") or os.getcwd())))
 
 
-def _with_tls(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
+def _add_tls(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """Return the options of a cluster with TLS and without HTTP servers.
 
     Args:
@@ -120,7 +120,7 @@ def _with_tls(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
     }
 
 
-def _options(file: Path) -> dict[str, Any]:
+def _read_options(file: Path) -> dict[str, Any]:
     options = read_document(file, str(file))
     if not isinstance(options, dict):
         raise InputError(f"{file}: expected options of the cluster as 'key: value', as in 'memory: 4GB'")

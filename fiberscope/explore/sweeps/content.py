@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fiberscope.base.errors import InputError
 from fiberscope.workloads import file_of, is_gemm, load, lookup, names
-from fiberscope.workloads.array_file import named_array
+from fiberscope.workloads.array_file import parse_named_array
 from fiberscope.workloads.spec import describe_spec, is_spec, split_view, view_keyword
 
 BYTES_PER_NONZERO = 10  # approximate file size, for estimates of remaining time
@@ -30,17 +30,17 @@ def operand_digest(operand: str, exact: bool) -> str:
     if view_keyword(operand):
         head, base = split_view(operand)
         return f"{head}of={operand_digest(base, exact)}"
-    if (array := named_array(operand)) is not None:
+    if (array := parse_named_array(operand)) is not None:
         return f"{file_digest(Path(array[0]))}:{array[1]}"
     path = Path(operand)
     if path.is_dir():
-        return text_digest("".join(f"{file.name} {file_digest(file)}\n" for file in sorted(path.iterdir())))
+        return digest_text("".join(f"{file.name} {file_digest(file)}\n" for file in sorted(path.iterdir())))
     file = file_of(operand)
     if file is not None:
         return file_digest(file)
     if _is_generated(operand):
         return operand
-    return describe_spec(operand) if is_spec(operand) else _loaded_digest(operand, exact)
+    return describe_spec(operand) if is_spec(operand) else _digest_loaded(operand, exact)
 
 
 def _is_generated(operand: str) -> bool:
@@ -59,11 +59,11 @@ def file_digest(path: Path) -> str:
         state = path.stat()
     except OSError as error:
         raise InputError(f"{path}: {(error.strerror or '').lower()}") from error
-    return _cached_digest(path, state.st_mtime_ns, state.st_size)
+    return _digest_file_once(path, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=1024)
-def _cached_digest(path: Path, _modified: int, _size: int) -> str:  # both are only keys of the cache
+def _digest_file_once(path: Path, _modified: int, _size: int) -> str:  # both are only keys of the cache
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -72,11 +72,11 @@ def _cached_digest(path: Path, _modified: int, _size: int) -> str:  # both are o
 
 
 @lru_cache(maxsize=1024)
-def _loaded_digest(operand: str, exact: bool) -> str:
+def _digest_loaded(operand: str, exact: bool) -> str:
     return load(operand, exact=exact).digest
 
 
-def text_digest(text: str) -> str:
+def digest_text(text: str) -> str:
     """Return the sha256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -48,12 +48,14 @@ class CostComparison:
             if parts and any(_is_null(row.get(name)) for name in sums):
                 # A part with a call of RTL first, as the user can measure this part
                 listed = next((part for part in sorted(parts) if "(" in part), min(parts))
-                raise _cost_error(measure, row, f"null, as {listed} has no figure")
+                raise _build_cost_error(measure, row, f"null, as {listed} has no figure")
             expected = self.missing.setdefault((column, str(row["workload"])), parts)
             if parts - expected:
-                raise _cost_error(measure, row, f"without {min(parts - expected)}, unlike another design")
+                raise _build_cost_error(
+                    measure, row, f"without {min(parts - expected)}, unlike another design"
+                )
             if expected - parts:
-                raise _cost_error(measure, row, f"with {min(expected - parts)}, unlike another design")
+                raise _build_cost_error(measure, row, f"with {min(expected - parts)}, unlike another design")
 
 
 def _find_sums(measure: str) -> Iterator[tuple[str, list[str]]]:
@@ -68,7 +70,7 @@ def _is_null(number: object) -> bool:
     return number is None or (isinstance(number, float) and isnan(number))
 
 
-def _cost_error(measure: str, row: Mapping[str, Any], reason: str) -> InputError:
+def _build_cost_error(measure: str, row: Mapping[str, Any], reason: str) -> InputError:
     """Return the error of a measure; a reason with a call of RTL, and so a ``(``, also has advice."""
     settings = ", ".join(f"{key}={value}" for key, value in json.loads(row["settings"] or "{}").items())
     design = f"{row['machine']} with {settings}" if settings else row["machine"]

@@ -13,7 +13,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.extras import naming_extras
 from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
-from fiberscope.explore.sweeps.memory_operands import saved_operands
+from fiberscope.explore.sweeps.memory_operands import save_operands
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.sweep import store_address
 
@@ -126,11 +126,11 @@ def search(
     limits = Limits(keys.get("timeout"), None if memory is None else SIZE.read(memory, "memory"))
     executors = ExecutorChoice(keys.get("scheduler"), keys.get("slurm"), keys.get("pbs"), keys.get("workers"))
     address_text = None if store is None else str(store)
-    with saved_operands(workloads, store) as names, store_address(address_text) as address:
+    with save_operands(workloads, store) as names, store_address(address_text) as address:
         study = prepare_search(make_design(accelerator, keys), list(names), over, objectives, address)
         study.run(executors, limits, quiet=not progress)
         # inside of the context: a temporary store is deleted at its end
-        return _result(study)
+        return _build_result(study)
 
 
 def prepare_search(
@@ -183,9 +183,9 @@ def make_design(accelerator: AnyMachine, keys: SearchKeys) -> Point:
     Raises:
         InputError: the machine or the sample is invalid.
     """
-    from fiberscope.run.sampled import requested_sample  # noqa: PLC0415  (needed for sampled runs only)
+    from fiberscope.run.sampled import parse_requested_sample  # noqa: PLC0415  (needed for sampled runs only)
 
-    machine, sample = parse_machine(accelerator), requested_sample(keys.get("sample"))
+    machine, sample = parse_machine(accelerator), parse_requested_sample(keys.get("sample"))
     return Point(
         keys.get("command", "sim"),
         machine.accelerator,
@@ -199,7 +199,9 @@ def make_design(accelerator: AnyMachine, keys: SearchKeys) -> Point:
     )
 
 
-def _result(study: Search) -> SearchResult:
+def _build_result(study: Search) -> SearchResult:
     measures = [goal.measure for goal in study.goals]
-    best = [{**values, **dict(zip(measures, measured, strict=True))} for values, measured in study.best()]
+    best = [
+        {**values, **dict(zip(measures, measured, strict=True))} for values, measured in study.find_best()
+    ]
     return SearchResult(best, study.store.frame())

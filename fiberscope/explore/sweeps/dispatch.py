@@ -34,7 +34,7 @@ def run_batches(
     Raises:
         InputError: no worker can be started or reached, or the store cannot be written to.
     """
-    workers = executors.local_workers(len(os.sched_getaffinity(0)))
+    workers = executors.count_local_workers(len(os.sched_getaffinity(0)))
     if workers == 1:
         _run_alone(batches, store, limits, watcher)
         return
@@ -55,14 +55,14 @@ def _run_alone(batches: Iterator[Sequence[Task]], store: Store, limits: Limits, 
     try:
         for batch in batches:
             for task in batch:
-                outcome = _outcome(task, limits)
+                outcome = _run_task(task, limits)
                 store.add(task.digest, outcome.content)
                 watcher.record_end(task, outcome)
     finally:
         end_child()  # also after Ctrl-C, or a point would go on in the child
 
 
-def _outcome(task: Task, limits: Limits) -> TaskOutcome:
+def _run_task(task: Task, limits: Limits) -> TaskOutcome:
     """Run a task in a child process, or in this process if no process can be started.
 
     Raises:

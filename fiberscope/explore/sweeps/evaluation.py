@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 RESOURCES = "resources"  # name of the table of resources
 COLUMN_NAMES = ("cycles", "time", "speedup", "traffic", "energy", "edp", "area", "utilization", "bandwidth")
@@ -15,7 +15,7 @@ MEAN_NAMES = ("geometric", "arithmetic", "harmonic")
 FIGURE_KINDS = ("speedup", "roofline", "energy", "traffic", "front")
 
 
-def _choice_validator(names: Sequence[str]) -> BeforeValidator:
+def _build_choice_validator(names: Sequence[str]) -> BeforeValidator:
     """Return a validator for a name or a list of names; a single name becomes a list."""
 
     def check(value: object) -> object:
@@ -23,7 +23,7 @@ def _choice_validator(names: Sequence[str]) -> BeforeValidator:
         for name in listed if isinstance(listed, list) else ():
             # Here and not by an enumeration type, so that the message suggests the nearest name
             if name not in names:
-                raise ValueError(f"there is no {name}; {nearest(str(name), names)}")
+                raise ValueError(f"there is no {name}; {suggest(str(name), names)}")
         return listed  # a value of another type goes on to pydantic's own check
 
     return BeforeValidator(check)
@@ -34,7 +34,7 @@ def _expand_illustration(value: object) -> object:
     return {"show": value} if isinstance(value, str | list) else value
 
 
-Columns: TypeAlias = Annotated[list[str], _choice_validator(COLUMN_NAMES), Field(min_length=1)]
+Columns: TypeAlias = Annotated[list[str], _build_choice_validator(COLUMN_NAMES), Field(min_length=1)]
 
 
 class Illustration(BaseModel):
@@ -52,11 +52,11 @@ class Illustration(BaseModel):
 
 
 class _Figure(Illustration):
-    show: Annotated[list[str], _choice_validator(FIGURE_KINDS), Field(min_length=1, max_length=1)]
+    show: Annotated[list[str], _build_choice_validator(FIGURE_KINDS), Field(min_length=1, max_length=1)]
 
 
 class _Table(Illustration):
-    show: Annotated[list[str], _choice_validator((*COLUMN_NAMES, RESOURCES)), Field(min_length=1)]
+    show: Annotated[list[str], _build_choice_validator((*COLUMN_NAMES, RESOURCES)), Field(min_length=1)]
 
 
 _AnyFigure: TypeAlias = Annotated[_Figure, BeforeValidator(_expand_illustration)]
@@ -82,7 +82,7 @@ class Evaluation(BaseModel):
     against: str | None = None
     same: list[str] = []
     columns: Columns = ["cycles", "speedup"]
-    mean: Annotated[list[str], _choice_validator(MEAN_NAMES), Field(min_length=1)] = ["geometric"]
+    mean: Annotated[list[str], _build_choice_validator(MEAN_NAMES), Field(min_length=1)] = ["geometric"]
     title: str = ""
     width: str | float = "page"
     figures: list[_AnyFigure] | None = None

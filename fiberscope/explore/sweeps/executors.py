@@ -21,7 +21,7 @@ class ExecutorChoice:
     pbs: Path | None = None
     workers: int | None = None
 
-    def local_workers(self, cores: int) -> int | None:
+    def count_local_workers(self, cores: int) -> int | None:
         """Return the number of workers on this computer; None if a cluster runs the points."""
         is_remote = self.scheduler is not None or self.slurm is not None or self.pbs is not None
         return None if is_remote else self.workers or cores

@@ -52,7 +52,7 @@ CONFIGURATION = {  # of Dask, with less frequent housekeeping for short points
 
 
 @contextmanager
-def local_client(workers: int) -> Iterator[Client]:
+def open_local_client(workers: int) -> Iterator[Client]:
     """Start a scheduler in this process and workers by Dask's command, and yield a client; end all of them.
 
     Scripts need no guard of ``__main__``, as no worker imports the main module.
@@ -99,7 +99,7 @@ class _WorkerCommand:
         self._scheduler: Any = cluster.scheduler
         command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, *_OPTIONS]
         self._command = [*command, "--nworkers", str(workers)]
-        settings = {**CONFIGURATION, **credentials(security, "worker")}
+        settings = {**CONFIGURATION, **build_credentials(security, "worker")}
         self._environment = {**os.environ, **_as_environment(settings), **_QUIET}
         self._is_ending = threading.Event()
         self._early_ends, self._allowed_early_ends = 0, 1  # the first start must succeed
@@ -155,7 +155,7 @@ class _WorkerCommand:
 
     def _fail(self, reason: str | None = None) -> None:
         """Give up; closing the cluster informs all waiting clients."""
-        self.failure = reason or f"workers cannot start: {self._errors.last_line()}; {ALONE}"
+        self.failure = reason or f"workers cannot start: {self._errors.read_last_line()}; {ALONE}"
         self._cluster.close()
 
     def wait(self) -> None:
@@ -183,7 +183,7 @@ class _WorkerCommand:
         # The supervisor first, or it would start the command again
         self._is_ending.set()
         self._supervisor.join()
-        self._errors.silence()
+        self._errors.stop_forwarding()
         self._process.terminate()
         try:
             self._process.wait(SHUTDOWN_SECONDS if kind is None else 0)
@@ -227,12 +227,12 @@ class _ErrorOutput:
             self._is_forwarding = True
             self._flush()
 
-    def silence(self) -> None:
+    def stop_forwarding(self) -> None:
         """Stop forwarding, because the workers are being ended."""
         with self._lock:
             self._is_silent = True
 
-    def last_line(self) -> str:
+    def read_last_line(self) -> str:
         """Return the last line of the error output of an ended command, if it was not forwarded."""
         self._reader.join(1.0)  # until the rest of the output is in the buffer
         with self._lock:
@@ -240,7 +240,7 @@ class _ErrorOutput:
         return next((line for line in reversed(lines) if line), "their process ends at once")
 
 
-def credentials(security: Security, role: str) -> dict[str, object]:
+def build_credentials(security: Security, role: str) -> dict[str, object]:
     """Return key and certificate as Dask's configuration; an environment is readable by its user only.
 
     Args:

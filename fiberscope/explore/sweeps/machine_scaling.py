@@ -20,7 +20,7 @@ from fiberscope.run.configure import ResolvedRun, resolve_run
 from fiberscope.run.execute import RunOptions, build_model
 from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 PROBE = "uniform:rows=64,cols=64,nonzeros=256"  # operand of the machine that is built to sum its area
 TOLERANCE = {AREA: 0.05, "bandwidth": 1e-6}  # relative; 0 for other resources
@@ -58,13 +58,13 @@ def scale_machines(
     """
     for resource in resources:
         if resource not in RESOURCES:
-            raise InputError(f"--same {resource}: there is no such resource; {nearest(resource, RESOURCES)}")
+            raise InputError(f"--same {resource}: there is no such resource; {suggest(resource, RESOURCES)}")
     if AREA in resources and len(resources) > 1:
         raise InputError("--same area: leave out the other resources; a scaled machine has other multipliers")
     scaled, lines = list(machines), []
     for resource in resources:
         scalers = [_Scaler(machine, resource, settings or {}, config) for machine in scaled]
-        target = next(scaler for scaler in scalers if scaler.machine.name == against).amount()
+        target = next(scaler for scaler in scalers if scaler.machine.name == against).compute_amount()
         for index, scaler in enumerate(scalers):
             if scaler.machine.name != against:
                 scaled[index], changes = scaler.scale_to(target)
@@ -83,13 +83,13 @@ class _Scaler:
         self._accelerator: Accelerator[Any] = find(machine.accelerator)
         self._scaling = read_scaling(self._accelerator.folder)
 
-    def amount(self) -> float:
+    def compute_amount(self) -> float:
         """Return the unscaled machine's amount of the resource.
 
         Raises:
             InputError: the amount is unknown.
         """
-        return self._design({}).amount
+        return self._build_design({}).amount
 
     def scale_to(self, target: float) -> tuple[NamedMachine, list[str]]:
         """Return the machine with an amount of the resource, and a line if the machine changed.
@@ -97,26 +97,27 @@ class _Scaler:
         Raises:
             InputError: the machine has no rule, or cannot have this amount.
         """
-        original = self._design({})
+        original = self._build_design({})
         if self._is_met(original.amount, target):
             return self.machine, []
         rule = self._scaling.rule(self._resource)
         if rule is None:
             file = f"{self._accelerator.folder.name}/scaling.yaml"
-            raise self._error(f"{self.machine.name} has no rule; write one in {file}")
-        settings, design = self._settings_for(rule, original, target)
+            raise self._build_error(f"{self.machine.name} has no rule; write one in {file}")
+        settings, design = self._find_settings(rule, original, target)
         changed = ", ".join(
             f"{key}={value} (was {original.parameters[key]})" for key, value in settings.items()
         )
-        line = f"--same {self._resource}: {self.machine.name} has {changed}{self._deviation(design, target)}"
+        deviation = self._describe_deviation(design, target)
+        line = f"--same {self._resource}: {self.machine.name} has {changed}{deviation}"
         return self.machine.model_copy(update={"set": {**self.machine.set, **settings}}), [line]
 
-    def _deviation(self, design: _Design, target: float) -> str:
+    def _describe_deviation(self, design: _Design, target: float) -> str:
         """Describe the deviation of an area from the target; empty for other resources."""
         deviation = design.amount / target - 1
         return f", {deviation:+.1%} of the area" if self._resource == AREA else ""
 
-    def _settings_for(self, rule: Rule, original: _Design, target: float) -> tuple[dict[str, int], _Design]:
+    def _find_settings(self, rule: Rule, original: _Design, target: float) -> tuple[dict[str, int], _Design]:
         """Return the settings that meet the target, and the machine with them.
 
         Raises:
@@ -127,7 +128,7 @@ class _Scaler:
             design = None if settings is None else self._try_design(settings)
             if settings is not None and design is not None and self._is_met(design.amount, target):
                 return settings, design
-        designs = self._candidates(rule, original, target)
+        designs = self._iterate_candidates(rule, original, target)
         best = min(designs, key=lambda pair: abs(pair[1].amount - target), default=None)
         if best is not None and self._resource == AREA and self._is_met(best[1].amount, target):
             return best
@@ -136,9 +137,11 @@ class _Scaler:
             if best is None
             else f"; the nearest has {self._format_amount(best[1].amount)}: {_format_settings(best[0])}"
         )
-        raise self._error(f"{self.machine.name} cannot have {self._format_amount(target)} by its rule{close}")
+        raise self._build_error(
+            f"{self.machine.name} cannot have {self._format_amount(target)} by its rule{close}"
+        )
 
-    def _error(self, message: str) -> InputError:
+    def _build_error(self, message: str) -> InputError:
         return InputError(f"--same {self._resource}: {message}")
 
     def _format_amount(self, amount: float) -> str:
@@ -149,7 +152,7 @@ class _Scaler:
             AREA: f"{amount:,.3g} mm2",
         }[self._resource]
 
-    def _candidates(
+    def _iterate_candidates(
         self, rule: Rule, original: _Design, target: float
     ) -> Iterator[tuple[dict[str, int], _Design]]:
         """Yield designs around the target by bisection; the amount grows with the rule's first parameter."""
@@ -174,11 +177,11 @@ class _Scaler:
     def _try_design(self, settings: Mapping[str, object]) -> _Design | None:
         """Return the machine with these settings; None if the machine does not support them."""
         try:
-            return self._design(settings)
+            return self._build_design(settings)
         except ConfigurationError:
             return None
 
-    def _design(self, settings: Mapping[str, object]) -> _Design:
+    def _build_design(self, settings: Mapping[str, object]) -> _Design:
         """Return the machine with these settings, and its amount of the resource.
 
         Raises:
@@ -188,19 +191,21 @@ class _Scaler:
         ready = resolve_run(self._accelerator, {**self._settings, **settings}, self._config)
         parameters = values(ready.configured)
         if self._resource == AREA:
-            amount = _area(self._accelerator, ready)
+            amount = _compute_area(self._accelerator, ready)
         else:
-            amount = self._scaling.amount(self._resource, parameters)
+            amount = self._scaling.compute_amount(self._resource, parameters)
         if not amount:
             file = "costs.yaml" if self._resource == AREA else "scaling.yaml"
-            raise self._error(f"that of {self.machine.name} is not known; write it in {file} in its folder")
+            raise self._build_error(
+                f"that of {self.machine.name} is not known; write it in {file} in its folder"
+            )
         return _Design(parameters, amount)
 
     def _is_met(self, amount: float, target: float) -> bool:
         return abs(amount - target) <= TOLERANCE.get(self._resource, 0.0) * target
 
 
-def _area(accelerator: Accelerator[Any], ready: ResolvedRun) -> float | None:
+def _compute_area(accelerator: Accelerator[Any], ready: ResolvedRun) -> float | None:
     """Return the area in mm2 of a machine that is built for a small product."""
     prices = load_prices(accelerator, ready.configured)
     if prices is None:

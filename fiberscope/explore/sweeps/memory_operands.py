@@ -18,7 +18,7 @@ from fiberscope.workloads.sparse import sparse
 
 
 @contextmanager
-def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict[str, str]]:
+def save_operands(workloads: object, store: str | Path | None) -> Iterator[dict[str, str]]:
     """Save the in-memory matrices among the workloads of a sweep during the context.
 
     Args:

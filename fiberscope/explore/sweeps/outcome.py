@@ -12,7 +12,7 @@ from typing import Any
 
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.point import Point, build_request, options_of
+from fiberscope.explore.sweeps.point import Point, build_options, build_request
 from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome, make_outcome
 from fiberscope.explore.sweeps.unrun_status import REFUSED, STALE
 from fiberscope.results.errors import DeadlockedRunError, VerificationError
@@ -36,7 +36,7 @@ def execute_task(task: Mapping[str, Any], memory_bytes: int | None) -> TaskOutco
     point, start = Point(**task["point"]), time.perf_counter()
     report, is_stale = None, False
     try:
-        with _memory_limit(memory_bytes):
+        with _limit_memory(memory_bytes):
             report = _run(point, task["row"]["source"])
         status, reason = DONE, ""
     except _StaleError as error:
@@ -70,10 +70,10 @@ def _run(point: Point, source: str) -> Report:
         _StaleError: the process has loaded other sources.
     """
     run, stale = build_request(point), _StaleError("its sources are others than when the sweep began")
-    options = options_of(point)
+    options = build_options(point)
     if (
         source not in _loaded_sources
-        and run.roots(options.get("parts", {}).values()).loaded().digest != source
+        and run.find_roots(options.get("parts", {}).values()).loaded().digest != source
     ):
         raise stale
     _loaded_sources.add(source)
@@ -94,7 +94,7 @@ def _describe_limit(memory_bytes: int | None) -> str:
 
 
 @contextmanager
-def _memory_limit(memory_bytes: int | None) -> Iterator[None]:
+def _limit_memory(memory_bytes: int | None) -> Iterator[None]:
     """Limit the memory that this process allocates during the context, beyond what it has; Linux only.
 
     The limit is on address space. Allocations beyond the limit fail, mostly with ``MemoryError``.

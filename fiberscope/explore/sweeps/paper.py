@@ -44,23 +44,23 @@ def draw_paper(suite: Suite, store: Store | str) -> list[Figure]:
     """
     opened = Store(store) if isinstance(store, str) else store
     items: list[FigureItem | TableItem] = []
-    for number, (picture, illustration) in enumerate(_figures(suite, opened), start=1):
-        caption = illustration.caption or _caption(suite, illustration.show[0])
+    for number, (picture, illustration) in enumerate(_choose_figures(suite, opened), start=1):
+        caption = illustration.caption or _format_caption(suite, illustration.show[0])
         items.append(FigureItem(picture, f"Figure {number}. {caption}"))
     for number, table in enumerate(suite.evaluation.all_tables(), start=1):
         caption, arrangement = arrange_table(suite, table)
         # The notes are about all tables, and are printed once
         notes = note_lines(suite) if number == 1 else []
         items.append(TableItem(*arrangement, f"Table {number}. {caption}", notes))
-    return draw_pages(items, suite.evaluation.title or _title(suite))
+    return draw_pages(items, suite.evaluation.title or _format_title(suite))
 
 
-def _title(suite: Suite) -> str:
+def _format_title(suite: Suite) -> str:
     counts = ((len(suite.machines), "machine"), (len(suite.workloads), "workload"))
     return " on ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
 
 
-def _caption(suite: Suite, kind: str) -> str:
+def _format_caption(suite: Suite, kind: str) -> str:
     """Return the default caption of a figure."""
     has_several = len(suite.workloads) > 1
     ratios = {
@@ -70,7 +70,7 @@ def _caption(suite: Suite, kind: str) -> str:
     return CAPTIONS[kind].format(against=suite.against, **ratios)
 
 
-def _figures(suite: Suite, store: Store) -> list[tuple[Figure, Illustration]]:
+def _choose_figures(suite: Suite, store: Store) -> list[tuple[Figure, Illustration]]:
     """Return the figures of the evaluation, by default all that can be drawn."""
     if suite.evaluation.figures is not None:
         return [
@@ -91,15 +91,15 @@ def _draw(suite: Suite, store: Store, kind: str) -> Figure:
         return draw_suite(suite, width)
     # The runs by their digests, in the order of the suite. ``all_sources``, because another sweep may have
     # recorded that the sources of these runs have changed
-    digests = _literals([run.digest for run in suite.runs.values()])
-    order = [f"list_position([{_literals(suite.machines)}], machine)"]
-    order.append(f"list_position([{_literals(suite.workloads)}], workload)")
+    digests = _quote_literals([run.digest for run in suite.runs.values()])
+    order = [f"list_position([{_quote_literals(suite.machines)}], machine)"]
+    order.append(f"list_position([{_quote_literals(suite.workloads)}], workload)")
     condition = f"digest IN ({digests})"
     return draw_study(
         store, kind, where=condition, sort=order, against=suite.against, width=width, all_sources=True
     )
 
 
-def _literals(texts: Sequence[str]) -> str:
+def _quote_literals(texts: Sequence[str]) -> str:
     """Return texts as literals of SQL."""
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)

@@ -20,7 +20,7 @@ from fiberscope.accelerators.quantities import in_base_units
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
-from fiberscope.explore.sweeps.content import estimate_nonzeros, operand_digest, text_digest
+from fiberscope.explore.sweeps.content import digest_text, estimate_nonzeros, operand_digest
 from fiberscope.explore.sweeps.point import (
     Point,
     build_request,
@@ -73,7 +73,7 @@ def plan_tasks(points: Iterable[Point], resolver: ParameterResolver | None = Non
             position in a file is known, the error is an InputError with the position. A point with
             contradictory values is a refused task.
     """
-    return unique_tasks(plan_points(points, resolver))
+    return drop_repeated_tasks(plan_points(points, resolver))
 
 
 def plan_points(points: Iterable[Point], resolver: ParameterResolver | None = None) -> list[Task]:
@@ -89,7 +89,7 @@ def plan_points(points: Iterable[Point], resolver: ParameterResolver | None = No
     return [_plan_task(point, resolver) for point in points]
 
 
-def unique_tasks(tasks: Iterable[Task]) -> list[Task]:
+def drop_repeated_tasks(tasks: Iterable[Task]) -> list[Task]:
     """Return the first task of each digest."""
     unique: dict[str, Task] = {}
     for task in tasks:
@@ -119,7 +119,7 @@ class ParameterResolver:
 
     def __init__(self) -> None:
         self._cache: dict[str, ResolvedPoint] = {}
-        self._digest_of = cache(_source_digest)
+        self._digest_of = cache(_compute_source_digest)
         self.describe_content = cache(_describe_content)
 
     def __call__(self, point: Point, settings: str) -> ResolvedPoint:
@@ -145,7 +145,7 @@ class ParameterResolver:
         try:
             run = build_request(point)
             parameters, parts = run.resolved_parameters(), load_parts(point).values()
-            return ResolvedPoint(parameters, self._digest_of(run.roots(parts)), "")
+            return ResolvedPoint(parameters, self._digest_of(run.find_roots(parts)), "")
         except ConflictError as error:
             return ResolvedPoint(dict(point.settings), "", " ".join(str(error).split()))
 
@@ -174,7 +174,7 @@ def _plan_task(point: Point, resolver: ParameterResolver) -> Task:
     )
     read = {key: in_base_units(value) for key, value in resolved.parameters.items()}
     row = {
-        "digest": text_digest(json.dumps(identity)),
+        "digest": digest_text(json.dumps(identity)),
         "command": point.command,
         "machine": point.machine,
         "accelerator": point.accelerator,
@@ -183,8 +183,8 @@ def _plan_task(point: Point, resolver: ParameterResolver) -> Task:
         "workload_name": point.workload_name or None,
         "version": __version__,
         "source": resolved.source,
-        "workload_digest": text_digest(json.dumps(content)),
-        "config_digest": text_digest(used),
+        "workload_digest": digest_text(json.dumps(content)),
+        "config_digest": digest_text(used),
         "config": _serialize(read),
         "settings": settings,
         **({"sampling": _serialize(sample[0])} if sample else {}),
@@ -225,5 +225,5 @@ def _describe_content(workload: str, exact: bool) -> tuple[tuple[str, ...], floa
     ) or 1.0  # without sizes, all count equally
 
 
-def _source_digest(roots: Roots) -> str:
+def _compute_source_digest(roots: Roots) -> str:
     return roots.sources().digest

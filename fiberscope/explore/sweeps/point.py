@@ -12,7 +12,7 @@ from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
 from fiberscope.base.operand_arguments import operands_of
 from fiberscope.run.request import RUNS, RunRequest, SimulationRequest
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import PartFactory
@@ -88,7 +88,7 @@ def request_type(point: Point) -> Callable[..., RunRequest]:
         InputError: there is no command of that name.
     """
     if point.command not in RUNS:
-        raise InputError(f"no command {point.command} ends in a report; {nearest(point.command, RUNS)}")
+        raise InputError(f"no command {point.command} ends in a report; {suggest(point.command, RUNS)}")
     return RUNS[point.command]
 
 
@@ -130,7 +130,7 @@ def load_parts(point: Point) -> dict[str, PartFactory]:
     return parse_parts([f"{name}={source}" for name, source in point.parts.items()])
 
 
-def options_of(point: Point) -> dict[str, Any]:
+def build_options(point: Point) -> dict[str, Any]:
     """Return the options of ``RunRequest.run`` for a point: its sample and its parts, if it has any.
 
     Raises:

@@ -77,11 +77,11 @@ def run_task(task: Mapping[str, Any], limits: Limits) -> TaskOutcome:
 
     start = time.perf_counter()
     try:
-        outcome = _child().ask(task, limits)
+        outcome = _find_child().ask(task, limits)
         if outcome.status == STALE:  # a new process loads the current sources
-            _child().end()
+            _find_child().end()
             _THREAD.child = None
-            outcome = _child().ask(task, limits)
+            outcome = _find_child().ask(task, limits)
         return outcome._replace(status=REFUSED) if outcome.status == STALE else outcome
     except _ChildGoneError as gone:
         # The next task starts a new process
@@ -97,7 +97,7 @@ def end_child() -> None:
         _THREAD.child = None
 
 
-def _child() -> _Child:
+def _find_child() -> _Child:
     child: _Child | None = getattr(_THREAD, "child", None)
     if child is None:
         child = _THREAD.child = _Child()
@@ -154,7 +154,7 @@ class _Child:
         if not self._wait_for_answer(limits.seconds):
             self.end()
             raise _ChildGoneError("timeout", f"took more than {limits.seconds:g} s")
-        return self._outcome(limits)
+        return self._receive_outcome(limits)
 
     def end(self) -> None:
         """End the process, even during a task."""
@@ -166,7 +166,7 @@ class _Child:
         waiting.register(self._answers, select.POLLIN)
         return bool(waiting.poll(None if seconds is None else seconds * 1000))
 
-    def _outcome(self, limits: Limits) -> TaskOutcome:
+    def _receive_outcome(self, limits: Limits) -> TaskOutcome:
         """Read the answer of the process.
 
         Raises:

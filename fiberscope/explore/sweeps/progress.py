@@ -89,7 +89,7 @@ class Progress:
         """Return the number of running points."""
         return min(self.workers, self.total - self.done)
 
-    def expected_seconds(self, task: Task) -> float:
+    def estimate_task_seconds(self, task: Task) -> float:
         """Return the estimated seconds of a task, from points of its workload, else from all points by size.
 
         The estimate is infinite before the first point has ended.
@@ -97,10 +97,10 @@ class Progress:
         spent = self._durations.get(task.point.workload, self._total_duration)
         return task.size * spent.seconds / spent.sizes if spent.sizes else math.inf
 
-    def remaining_seconds(self) -> float:
+    def estimate_remaining_seconds(self) -> float:
         """Return the estimated seconds to the end of the sweep; infinity at the beginning."""
         estimates = (
-            count * self.expected_seconds(self._task_by_workload[name])
+            count * self.estimate_task_seconds(self._task_by_workload[name])
             for name, count in self._remaining.items()
             if count
         )
@@ -108,7 +108,7 @@ class Progress:
 
     def describe_remaining_time(self) -> str:
         """Return the estimated time to the end in words; empty at the beginning."""
-        seconds = self.remaining_seconds()
+        seconds = self.estimate_remaining_seconds()
         return f"about {timedelta(seconds=round(seconds))} left" if math.isfinite(seconds) else ""
 
     def line(self) -> str:
@@ -142,10 +142,10 @@ def _show_on_stderr(progress: Progress, quiet: bool) -> Iterator[None]:
     if quiet:
         yield
     elif in_notebook():
-        with _notebook_bar(progress):
+        with _show_notebook_bar(progress):
             yield
     elif console.is_terminal:
-        with _bar(progress, console):
+        with _show_bar(progress, console):
             yield
     else:
         with call_repeatedly(partial(_print, progress), LINE_SECONDS):
@@ -157,7 +157,7 @@ def _print(progress: Progress) -> None:
 
 
 @contextmanager
-def _notebook_bar(progress: Progress) -> Iterator[None]:
+def _show_notebook_bar(progress: Progress) -> Iterator[None]:
     bar = NotebookBar()
 
     def show() -> None:
@@ -171,7 +171,7 @@ def _notebook_bar(progress: Progress) -> Iterator[None]:
 
 
 @contextmanager
-def _bar(progress: Progress, console: Console) -> Iterator[None]:
+def _show_bar(progress: Progress, console: Console) -> Iterator[None]:
     with progress_display(console, auto_refresh=False) as shown:
         bar = shown.add_task("running", total=progress.total, rest=progress.line())
 
@@ -213,9 +213,9 @@ def group_tasks(tasks: Iterable[Task], progress: Progress) -> Iterator[Sequence[
     while remaining:
         max_tasks = len(remaining) // (SHARES * progress.workers)
         batch = [remaining.popleft()]
-        seconds = progress.expected_seconds(batch[0])
+        seconds = progress.estimate_task_seconds(batch[0])
         while len(batch) < max_tasks:
-            seconds += progress.expected_seconds(remaining[0])
+            seconds += progress.estimate_task_seconds(remaining[0])
             if seconds > BATCH_SECONDS:
                 break
             batch.append(remaining.popleft())

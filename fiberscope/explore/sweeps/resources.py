@@ -53,13 +53,13 @@ def read_resources(row: Mapping[Any, Any]) -> Resources:
     try:
         accelerator = _find_machine(row)
         if accelerator is not None:
-            multipliers = read_scaling(accelerator.folder).amount("multipliers", config)
+            multipliers = read_scaling(accelerator.folder).compute_amount("multipliers", config)
     except (ConfigurationError, InputError) as error:  # the results of the runs are still valid
         fault = str(error)
     return Resources(
         multipliers,
         _number(row, "memory_peak_bytes_per_second"),
-        None if accelerator is None else _sram(accelerator.costs_file, config, row),
+        None if accelerator is None else _sum_sram(accelerator.costs_file, config, row),
         _number(row, "area_um2"),
         cycles / seconds if seconds and cycles else None,  # the frequency of the clock that counts cycles
         _number(row, "area_upper"),
@@ -81,7 +81,7 @@ def _find_machine(row: Mapping[Any, Any]) -> Any:  # noqa: ANN401
     return find(row["accelerator"])
 
 
-def _sram(costs: Any, config: Mapping[str, object], row: Mapping[Any, Any]) -> float | None:  # noqa: ANN401
+def _sum_sram(costs: Any, config: Mapping[str, object], row: Mapping[Any, Any]) -> float | None:  # noqa: ANN401
     """Return the SRAM bytes of all components of a run; None if the costs list none or are invalid."""
     kinds = row.get("kinds")
     if not (costs.is_file() and isinstance(kinds, str)):
@@ -99,7 +99,7 @@ def _size_of(family: str, sizes: Mapping[str, float]) -> float:
     return sizes.get(family, next(matches, 0.0))
 
 
-def resource_warnings(resources: Mapping[str, Resources]) -> list[str]:
+def list_resource_warnings(resources: Mapping[str, Resources]) -> list[str]:
     """Return a warning for each ``fault``, and for each kind of resource with an unfair ratio.
 
     A ratio is unfair above ``MAX_FAIR_RATIO``. Only multipliers and bandwidth are compared, among the

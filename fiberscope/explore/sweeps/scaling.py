@@ -72,7 +72,7 @@ class Scaling(BaseModel):
         """Return the rule of a resource; None if the file has none."""
         return self.same.get(cast(_Resource, resource))
 
-    def amount(self, resource: str, parameters: Mapping[str, object]) -> float | None:
+    def compute_amount(self, resource: str, parameters: Mapping[str, object]) -> float | None:
         """Return the multipliers or the bandwidth of a machine; None if the file has no expression for it.
 
         The area has no expression: it follows from the costs.
@@ -85,15 +85,15 @@ class Scaling(BaseModel):
             ConfigurationError: the expression is invalid, or has an unknown name.
         """
         text = str(self.bandwidth if resource == "bandwidth" else self.multipliers)
-        return float(evaluate(_compile_expression(text), parameters, _scaling_error)) if text else None
+        return float(evaluate(_compile_expression(text), parameters, _build_scaling_error)) if text else None
 
 
 @lru_cache(maxsize=64)
 def _compile_expression(text: str) -> tuple[str, ...]:
-    return tuple(compile_expression(text, _scaling_error))
+    return tuple(compile_expression(text, _build_scaling_error))
 
 
-def _scaling_error(message: str) -> ConfigurationError:
+def _build_scaling_error(message: str) -> ConfigurationError:
     return ConfigurationError(f"{FILE}: {message}")
 
 

@@ -28,7 +28,7 @@ from fiberscope.explore.sweeps.plan import ParameterResolver, Task, plan_tasks
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.progress import Follow, Progress, group_singly, show_progress
-from fiberscope.explore.sweeps.search_space import distribution_of
+from fiberscope.explore.sweeps.search_space import build_distribution
 from fiberscope.explore.sweeps.space import Range, Span
 from fiberscope.explore.sweeps.stale_sources import note_stale
 from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome
@@ -139,7 +139,7 @@ class Search:
         seed: int = 0,
     ) -> None:
         self.points, self.goals, self.store, self.count, self.limits = points, goals, store, count, limits
-        self.distributions = {key: distribution_of(key, span) for key, span in space.items()}
+        self.distributions = {key: build_distribution(key, span) for key, span in space.items()}
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._study = optuna.create_study(
             directions=[goal.direction for goal in goals],
@@ -179,7 +179,7 @@ class Search:
         finally:
             self.store.gather()
 
-    def best(self) -> list[tuple[dict[str, Any], list[float]]]:
+    def find_best(self) -> list[tuple[dict[str, Any], list[float]]]:
         """Return parameters and values of the goals of each Pareto-optimal design, ascending by value."""
         front = self._study.best_trials
         unique = {json.dumps(trial.params, sort_keys=True): (trial.params, trial.values) for trial in front}
@@ -196,7 +196,7 @@ class Search:
             (digests, measured) for digests, measured in self._measured_points.items() if measured is not None
         ]
         all_digests = {digest for digests, _found in evaluated for digest in digests}
-        by_digest = {row["digest"]: row for row in self._rows(f"digest IN ({_literals(all_digests)})")}
+        by_digest = {row["digest"]: row for row in self._query(f"digest IN ({_quote(all_digests)})")}
         return [
             (
                 list(self._measure([by_digest[digest] for digest in digests], goals).values),
@@ -205,7 +205,7 @@ class Search:
             for digests, measured in evaluated
         ]
 
-    def spreads(self) -> list[float]:
+    def list_spreads(self) -> list[float]:
         """Return the half-width of the interval of each design's cycles, as a fraction.
 
         Designs are in the order of ``designs``. With several workloads, the cycles are the geometric mean; an
@@ -215,7 +215,7 @@ class Search:
         evaluated = [digests for digests, measured in self._measured_points.items() if measured is not None]
         all_digests = {digest for digests in evaluated for digest in digests}
         rows = self.store.table(
-            f"SELECT digest, {width} AS spread FROM runs WHERE digest IN ({_literals(all_digests)})"
+            f"SELECT digest, {width} AS spread FROM runs WHERE digest IN ({_quote(all_digests)})"
         ).to_pylist()
         spreads = {row["digest"]: row["spread"] for row in rows}
         return [hypot(*map(spreads.__getitem__, digests)) / len(digests) for digests in evaluated]
@@ -230,7 +230,7 @@ class Search:
         design = self._running.pop(task.digest)
         design.rows[task.digest] = dict(decode_row(outcome.content).values)
         if len(design.rows) == len(design.digests):
-            measured = self._outcome([design.rows[digest] for digest in design.digests])
+            measured = self._collect_outcome([design.rows[digest] for digest in design.digests])
             self._measured_points[design.digests] = measured
             self._report_trial(design.trial, measured)
 
@@ -239,7 +239,7 @@ class Search:
         for _ in range(count):
             for _ in range(MAX_REPEATS):
                 trial = self._study.ask(self.distributions)
-                tasks = self._tasks(trial.params)
+                tasks = self._build_tasks(trial.params)
                 digests = tuple(task.digest for task in tasks)
                 if digests not in self._measured_points and self._running.keys().isdisjoint(digests):
                     design = _Design(trial, digests, {})
@@ -251,7 +251,7 @@ class Search:
             else:
                 return
 
-    def _tasks(self, values: Mapping[str, object]) -> list[Task]:
+    def _build_tasks(self, values: Mapping[str, object]) -> list[Task]:
         """Return the tasks of a design, one per workload."""
         points = [replace(point, settings={**point.settings, **values}) for point in self.points]
         return plan_tasks(points, self._resolver)
@@ -260,42 +260,41 @@ class Search:
         if measured is None:
             self._study.tell(trial, state=TrialState.FAIL)
             return
-        for limit, excess in self._constraints(measured).items():
+        for limit, excess in self._compute_constraints(measured).items():
             trial.set_constraint(limit, excess)
         self._study.tell(trial, list(measured.values))
 
     def _load_stored(self, space: Mapping[str, Span]) -> None:
         """Load the stored results of the search that have the current sources."""
         rows_by_settings: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-        first, samples = self.points[0], plan_tasks(self._samples(space), self._resolver)
+        first, samples = self.points[0], plan_tasks(self._iterate_samples(space), self._resolver)
         note_stale(self.store, samples)
         sources = {str(task.row["source"]) for task in samples}
-        condition = (
-            f"command = {_literals([first.command])} AND accelerator = {_literals([first.accelerator])}"
-        )
-        condition = f"{condition} AND machine = {_literals([first.machine])}"
+        condition = f"command = {_quote([first.command])}"
+        condition = f"{condition} AND accelerator = {_quote([first.accelerator])}"
+        condition = f"{condition} AND machine = {_quote([first.machine])}"
         parts = samples[0].row["parts"]
-        condition = f"{condition} AND parts {'IS NULL' if parts is None else f'= {_literals([str(parts)])}'}"
-        workloads = _literals(point.workload for point in self.points)
-        request = "IS NULL" if first.sample is None else f"= {_literals([str(samples[0].row['sampling'])])}"
+        condition = f"{condition} AND parts {'IS NULL' if parts is None else f'= {_quote([str(parts)])}'}"
+        workloads = _quote(point.workload for point in self.points)
+        request = "IS NULL" if first.sample is None else f"= {_quote([str(samples[0].row['sampling'])])}"
         condition = f"{condition} AND sampling {request}"
-        for row in self._rows(
-            f"{condition} AND workload IN ({workloads}) AND source IN ({_literals(sources)})"
+        for row in self._query(
+            f"{condition} AND workload IN ({workloads}) AND source IN ({_quote(sources)})"
         ):
             rows_by_settings[row["settings"]][row["workload"]] = row  # a design is its settings
         for settings, by_workload in rows_by_settings.items():
             rows = [by_workload[point.workload] for point in self.points if point.workload in by_workload]
-            trial = self._trial(json.loads(settings), rows) if len(rows) == len(self.points) else None
+            trial = self._build_trial(json.loads(settings), rows) if len(rows) == len(self.points) else None
             if trial is not None:
                 self._study.add_trial(trial)
 
-    def _rows(self, condition: str) -> list[dict[str, Any]]:
+    def _query(self, condition: str) -> list[dict[str, Any]]:
         """Return rows of the store."""
         query = f"SELECT * EXCLUDE (report) FROM runs WHERE {condition}"
         rows: list[dict[str, Any]] = self.store.table(query).to_pylist()
         return rows
 
-    def _samples(self, space: Mapping[str, Span]) -> Iterator[Point]:
+    def _iterate_samples(self, space: Mapping[str, Span]) -> Iterator[Point]:
         """Yield points that cover all sources of the space, because sources may depend on a parameter."""
         for point in self.points:
             yield point
@@ -303,31 +302,31 @@ class Search:
                 for value in () if isinstance(span, Range) else span:
                     yield replace(point, settings={**point.settings, key: value})
 
-    def _trial(self, settings: dict[str, Any], rows: Sequence[Mapping[str, Any]]) -> FrozenTrial | None:
+    def _build_trial(self, settings: dict[str, Any], rows: Sequence[Mapping[str, Any]]) -> FrozenTrial | None:
         """Return the trial of a design's rows, and record its measures; None if the rows do not match."""
         base_settings = self.points[0].settings
         base = {key: value for key, value in settings.items() if key not in self.distributions}
         if base != dict(base_settings) or len(settings) != len(base) + len(self.distributions):
             return None
-        measured = self._outcome(rows)
+        measured = self._collect_outcome(rows)
         try:
             trial = optuna.trial.create_trial(
                 params={key: settings[key] for key in self.distributions},
                 distributions=self.distributions,
                 values=None if measured is None else list(measured.values),
                 state=TrialState.FAIL if measured is None else TrialState.COMPLETE,
-                constraints=None if measured is None else self._constraints(measured),
+                constraints=None if measured is None else self._compute_constraints(measured),
             )
         except ValueError:  # a value is outside the current space
             return None
         self._measured_points[tuple(row["digest"] for row in rows)] = measured
         return trial
 
-    def _constraints(self, measured: DesignMeasures) -> dict[str, float]:
+    def _compute_constraints(self, measured: DesignMeasures) -> dict[str, float]:
         """Return the constraints for optuna; a positive value violates a limit."""
         return {limit.text: excess for limit, excess in zip(self.limits, measured.excess, strict=True)}
 
-    def _outcome(self, rows: Sequence[Mapping[str, Any]]) -> DesignMeasures | None:
+    def _collect_outcome(self, rows: Sequence[Mapping[str, Any]]) -> DesignMeasures | None:
         """Return the measures of a design from a row per workload; None if a row has failed."""
         if any(row["status"] != DONE for row in rows):
             return None
@@ -352,7 +351,7 @@ class Search:
                 raise InputError(
                     f"{measure}: is null for {name}, which has no such number; give another measure"
                 )
-        values = [_mean(goal.measure, numbers) for goal, numbers in zip(goals, measured, strict=False)]
+        values = [_average(goal.measure, numbers) for goal, numbers in zip(goals, measured, strict=False)]
         return DesignMeasures(values, [max(numbers) for numbers in measured[len(goals) :]])
 
 
@@ -377,7 +376,7 @@ def _evaluate(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> lis
     return [list(numbers) for numbers in zip(*result_rows, strict=True)]
 
 
-def _mean(measure: str, numbers: Sequence[float]) -> float:
+def _average(measure: str, numbers: Sequence[float]) -> float:
     """Return the geometric mean over workloads; the value itself for a single workload.
 
     Raises:
@@ -392,6 +391,6 @@ def _mean(measure: str, numbers: Sequence[float]) -> float:
     return geometric_mean(numbers)
 
 
-def _literals(texts: Iterable[str]) -> str:
+def _quote(texts: Iterable[str]) -> str:
     """Return texts as an SQL list; an empty list contains a text that no row has."""
     return ", ".join("'{}'".format(text.replace("'", "''")) for text in sorted(texts)) or "''"

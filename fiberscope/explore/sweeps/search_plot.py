@@ -28,7 +28,7 @@ def draw_designs(search: Search) -> Figure:
         measures, is_maximised = [*TIME_AND_AREA], [False, False]
     designs = search.designs(*measures)
     allowed = [values for values, meets_limits in designs if meets_limits]
-    spreads = search.spreads()
+    spreads = search.list_spreads()
     figure = blank(f"{search.points[0].machine}: {len(designs):,} designs", 5.0)
     axes = figure.subplots()
     others = [values for values, meets_limits in designs if not meets_limits]

@@ -49,7 +49,7 @@ def read_space(over: Path | str | Mapping[str, object], point: Point) -> dict[st
             changed = replace(point, settings={**point.settings, key: value}, locations={key: location})
             plan_tasks([changed], resolver)
         try:
-            distribution_of(key, span)
+            build_distribution(key, span)
         except (InputError, ValueError) as error:
             raise InputError(f"{location}: {error}") from error
     return space
@@ -66,7 +66,7 @@ def _validate_mapping(spans: Mapping[str, object]) -> dict[str, Span]:
         raise InputError(f"over: {fault['loc'][0]} is {fault['input']!r}; {message}") from error
 
 
-def distribution_of(key: str, span: Span) -> BaseDistribution:
+def build_distribution(key: str, span: Span) -> BaseDistribution:
     """Return optuna's distribution of a parameter; a list is a set of categories, without an order.
 
     Raises:

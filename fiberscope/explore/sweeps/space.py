@@ -70,7 +70,7 @@ class Range(_StrictModel):
         steps = math.floor((self.high - self.low) / self.step + ROUNDING)
         return min(self.low + steps * self.step, self.high)
 
-    def value_at(self, share: float) -> int | float:
+    def compute_value(self, share: float) -> int | float:
         """Return the sample at a fraction of the range, from 0 to below 1; each step has an equal share.
 
         With a log scale, the shares are equal in the logarithm, and a sample is the step below the number.
@@ -87,7 +87,7 @@ class Range(_StrictModel):
         return int(value) if self.is_integer else value
 
 
-def _span_kind(value: object) -> str | None:
+def _describe_span_kind(value: object) -> str | None:
     if isinstance(value, list):
         return "list"
     return "range" if isinstance(value, dict | Range) else None
@@ -96,7 +96,7 @@ def _span_kind(value: object) -> str | None:
 Span = Annotated[  # a range, or a list of values
     Annotated[Range, Tag("range")] | Annotated[list[Any], Tag("list"), Field(min_length=1)],
     Discriminator(
-        _span_kind,
+        _describe_span_kind,
         custom_error_type="span",
         custom_error_message="it should be a list, or a range as in {from: 1, to: 9}",
     ),
@@ -129,13 +129,13 @@ class RandomPoints(_StrictModel):
             shares = qmc.LatinHypercube(d=len(self.over), rng=generator).random(self.count)
         for row in shares:  # numbers from 0 to below 1, a column for each parameter
             yield {
-                key: _value_at(span, float(share))
+                key: _compute_value(span, float(share))
                 for (key, span), share in zip(self.over.items(), row, strict=True)
             }
 
 
-def _value_at(span: Span, share: float) -> Any:  # noqa: ANN401  (a parameter's value)
-    return span.value_at(share) if isinstance(span, Range) else span[int(share * len(span))]
+def _compute_value(span: Span, share: float) -> Any:  # noqa: ANN401  (a parameter's value)
+    return span.compute_value(share) if isinstance(span, Range) else span[int(share * len(span))]
 
 
 def combine_points(grid: Grid, lists: Sequence[Sequence[Settings]]) -> Iterator[dict[str, Any]]:

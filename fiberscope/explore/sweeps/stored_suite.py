@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.resources import read_resources
-from fiberscope.explore.sweeps.suite import Suite, SuiteResult, suite_result
+from fiberscope.explore.sweeps.suite import Suite, SuiteResult, build_suite_result
 from fiberscope.results.figures.study_runs import read_study_runs
 from fiberscope.results.store import Store
 from fiberscope.results.store_layout import DONE
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 if TYPE_CHECKING:
     from fiberscope.results.figures.study_runs import StudyRuns
@@ -47,13 +47,15 @@ def read_stored_suite(
     runs = read_study_runs(opened, where, sort, all_sources=all_sources)
     first = against or runs.series[0]
     if first not in runs.series:
-        raise InputError(f"{first} is none of the machines; {nearest(first, runs.series)}")
+        raise InputError(f"{first} is none of the machines; {suggest(first, runs.series)}")
     rows = {row["digest"]: row for row in opened.frame(all_sources=all_sources).to_dict("records")}
     stored = {key: rows[row["digest"]] for key, row in runs.rows.items()}
     # ``runs`` has the names that are displayed; a suite has the texts of the workloads
     addresses = {name: str(row["workload"]) for (_, name), row in runs.rows.items()}
     results = {
-        (addresses[name], machine): suite_result(row) if (row := stored.get((machine, name))) else NOT_RUN
+        (addresses[name], machine): build_suite_result(row)
+        if (row := stored.get((machine, name)))
+        else NOT_RUN
         for name in runs.workloads
         for machine in runs.series
     }
@@ -64,10 +66,10 @@ def read_stored_suite(
         if row["status"] == DONE
     }
     ordered = [addresses[name] for name in runs.workloads]
-    return Suite(runs.series, ordered, first, results, _study_names(runs), resources)
+    return Suite(runs.series, ordered, first, results, _list_study_names(runs), resources)
 
 
-def _study_names(runs: StudyRuns) -> Mapping[str, str]:
+def _list_study_names(runs: StudyRuns) -> Mapping[str, str]:
     """Return the names of workloads that have a name in the study."""
     rows: Sequence[Mapping[str, Any]] = list(runs.rows.values())
     return {row["workload"]: row["workload_name"] for row in rows if row["workload_name"]}

@@ -42,7 +42,7 @@ class KeyLocations(NamedTuple):
     document: Document | None = None
     overridden: frozenset[str] = frozenset()
 
-    def location(self, *path: str | int) -> str:
+    def find_location(self, *path: str | int) -> str:
         """Return file, line and column of a value; empty without a file, or for a value from elsewhere."""
         if self.document is None or path[0] in self.overridden:
             return ""
@@ -50,10 +50,10 @@ class KeyLocations(NamedTuple):
 
 
 def _parse_sample(value: object) -> Sample | None:
-    from fiberscope.run.sampled import requested_sample  # noqa: PLC0415  (needed for sampled runs only)
+    from fiberscope.run.sampled import parse_requested_sample  # noqa: PLC0415  (needed for sampled runs only)
 
     try:
-        return requested_sample(value)
+        return parse_requested_sample(value)
     except InputError as error:
         raise ValueError(str(error)) from error
 
@@ -120,7 +120,7 @@ class Study(BaseModel):
 
     def location(self, key: str) -> str:
         """Return file, line and column of a key; empty without a file, or for an overridden key."""
-        return self._locations.location(key)
+        return self._locations.find_location(key)
 
     def sweep(self) -> Iterator[Point]:
         """Yield the points: machine by machine, then by workload, then by settings.
@@ -129,25 +129,30 @@ class Study(BaseModel):
         the study, but must not contain a parameter that a machine sets.
 
         Raises:
-            ConfigurationError, InputError: the errors of ``named_machines`` and ``named_workloads``, or a
-                machine sets a parameter that is swept over.
+            ConfigurationError, InputError: the errors of ``list_named_machines`` and of
+                ``list_named_workloads``, or a machine sets a parameter that is swept over.
         """
         sample = None if self.sample is None else asdict(self.sample)
-        machines = self.named_machines()
+        machines = self.list_named_machines()
         # Locations are for error messages only, and are no part of a point's digest
-        common_locations = {key: self._locations.location(key) for key in ("command", "config", "sample")}
+        common_locations = {
+            key: self._locations.find_location(key) for key in ("command", "config", "sample")
+        }
         # A list, as every machine and workload iterates over it
-        combinations = list(combine_points(self._grid(), self._lists()))
+        combinations = list(combine_points(self._build_grid(), self._build_lists()))
         for (machine, path), (workload, name, location) in itertools.product(
-            machines, self._located_workloads()
+            machines, self._locate_workloads()
         ):
-            settings = {**self._entries(self.settings, "settings"), **self._settings_of(machine, path)}
+            settings = {
+                **self._list_entries(self.settings, "settings"),
+                **self._locate_settings(machine, path),
+            }
             for entries in combinations:
                 self._check_unswept(machine, entries)
                 entries_by_key = {**settings, **entries}
                 locations = {
                     **common_locations,
-                    "accelerator": self._locations.location(*path),
+                    "accelerator": self._locations.find_location(*path),
                     "workload": location,
                 }
                 locations |= {key: entry.origin for key, entry in entries_by_key.items()}
@@ -165,7 +170,7 @@ class Study(BaseModel):
                     name,
                 )
 
-    def named_machines(self) -> list[tuple[NamedMachine, _Path]]:
+    def list_named_machines(self) -> list[tuple[NamedMachine, _Path]]:
         """Return the machines, each with its path in the file.
 
         Raises:
@@ -174,7 +179,7 @@ class Study(BaseModel):
         """
         texts = [self.accelerator] if isinstance(self.accelerator, str) else self.accelerator
         if texts and self.machines:
-            index = self._locations.location("machines") or "settings"
+            index = self._locations.find_location("machines") or "settings"
             raise InputError(f"{index}: machines and accelerator are both given; leave one out")
         paths: list[_Path] = [("accelerator", index) for index in range(len(texts))]
         if isinstance(self.accelerator, str):
@@ -183,9 +188,9 @@ class Study(BaseModel):
         machines = [*map(self._parse_machine_at, texts, paths), *self.machines]
         if not machines:
             fault = "an empty list; name one or more" if "accelerator" in self.model_fields_set else "missing"
-            location = [self._locations.location("accelerator")]
+            location = [self._locations.find_location("accelerator")]
             raise ConfigurationError(": ".join([*filter(None, location), f"accelerator is {fault}"]))
-        check_names(machines, lambda index: self._locations.location(*paths[index]))
+        check_names(machines, lambda index: self._locations.find_location(*paths[index]))
         return list(zip(machines, paths, strict=True))
 
     def _parse_machine_at(self, text: str, path: _Path) -> NamedMachine:
@@ -193,13 +198,13 @@ class Study(BaseModel):
             return parse_machine(text)
         except InputError as error:
             raise InputError(
-                ": ".join(filter(None, (self._locations.location(*path), str(error))))
+                ": ".join(filter(None, (self._locations.find_location(*path), str(error))))
             ) from error
 
-    def _settings_of(self, machine: NamedMachine, path: _Path) -> dict[str, Entry]:
+    def _locate_settings(self, machine: NamedMachine, path: _Path) -> dict[str, Entry]:
         """Return the settings of a machine, with their locations or the name of the machine."""
         return {
-            key: Entry(value, self._locations.location(*path, "set", key) or machine.name)
+            key: Entry(value, self._locations.find_location(*path, "set", key) or machine.name)
             for key, value in machine.set.items()
         }
 
@@ -214,50 +219,54 @@ class Study(BaseModel):
             message = f"{key} is swept over, and {machine.name} sets it; leave one out"
             raise InputError(": ".join([*origins, message]))
 
-    def named_workloads(self) -> dict[str, str]:
+    def list_named_workloads(self) -> dict[str, str]:
         """Return the workloads with their names; the name is empty if the study gives none.
 
         Raises:
             InputError: two workloads have the same name, or a workload has two names.
         """
-        return {workload: name for workload, name, _ in self._located_workloads() if workload}
+        return {workload: name for workload, name, _ in self._locate_workloads() if workload}
 
-    def _located_workloads(self) -> list[tuple[str, str, str]]:
+    def _locate_workloads(self) -> list[tuple[str, str, str]]:
         """Return the workloads, each with its name and its location in the file.
 
         Without workloads, the result is one workload with empty texts: commands without operands run too.
 
         Raises:
-            InputError: the errors of ``named_workloads``.
+            InputError: the errors of ``list_named_workloads``.
         """
         listed = [self.workloads] if isinstance(self.workloads, str | dict) else self.workloads
         paths: list[_Path] = [("workloads", index) for index in range(len(listed))]
         if listed is not self.workloads:  # a single text or mapping, which has no index in the file
             paths = [("workloads",)]
         located = [
-            (text, name, self._locations.location(*path, *filter(None, [name])))
+            (text, name, self._locations.find_location(*path, *filter(None, [name])))
             for entry, path in zip(listed, paths, strict=True)
             for name, text in ({"": entry} if isinstance(entry, str) else entry).items()
         ]
         _check_workload_names(located)
         return located or [("", "", "")]  # a command without operands has one point for each machine
 
-    def _entries(self, settings: Mapping[str, Any], *path: str | int) -> dict[str, Entry]:
-        return {key: Entry(value, self._locations.location(*path, key)) for key, value in settings.items()}
+    def _list_entries(self, settings: Mapping[str, Any], *path: str | int) -> dict[str, Entry]:
+        return {
+            key: Entry(value, self._locations.find_location(*path, key)) for key, value in settings.items()
+        }
 
-    def _grid(self) -> dict[str, list[Entry]]:
+    def _build_grid(self) -> dict[str, list[Entry]]:
         return {
             key: [
-                Entry(value, self._locations.location("grid", key, index))
+                Entry(value, self._locations.find_location("grid", key, index))
                 for index, value in enumerate(values)
             ]
             for key, values in self.grid.items()
         }
 
-    def _lists(self) -> list[list[dict[str, Entry]]]:
-        points = [self._entries(point, "points", index) for index, point in enumerate(self.points)]
+    def _build_lists(self) -> list[list[dict[str, Entry]]]:
+        points = [self._list_entries(point, "points", index) for index, point in enumerate(self.points)]
         random_points = (
-            [self._entries(point, "random", "over") for point in self.random.points()] if self.random else []
+            [self._list_entries(point, "random", "over") for point in self.random.points()]
+            if self.random
+            else []
         )
         return [listed for listed in (points, random_points) if listed]
 
@@ -302,8 +311,8 @@ def read_study(path: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         keys.pop("accelerator", None)
     study = make_study({**keys, **(overrides or {})})
     study._locations = KeyLocations(document, frozenset(overrides or ()))
-    study.named_machines()  # raises errors of machines and workloads
-    study.named_workloads()
+    study.list_named_machines()  # raises errors of machines and workloads
+    study.list_named_workloads()
     return study
 
 

@@ -26,7 +26,7 @@ from fiberscope.results.figures.style import PATTERNS, SURROGATE_NOTE, WIDTHS
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.surrogates import DAGGER
 from fiberscope.results.store import Store
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,12 +64,12 @@ def draw_study(
             with the same settings and workload, or no matplotlib.
     """
     if kind not in KINDS:
-        raise InputError(f"no figure is called {kind}; {nearest(kind, KINDS)}")
+        raise InputError(f"no figure is called {kind}; {suggest(kind, KINDS)}")
     opened = Store(store) if isinstance(store, str) else store
     runs = read_study_runs(opened, where, sort, all_sources=all_sources)
     first = against or runs.series[0]
     if first not in runs.series:
-        raise InputError(f"{first} is none of the machines of the figure; {nearest(first, runs.series)}")
+        raise InputError(f"{first} is none of the machines of the figure; {suggest(first, runs.series)}")
     figure: Figure = KINDS[kind](opened, runs, first, width)
     return figure
 
@@ -77,7 +77,7 @@ def draw_study(
 def _draw_speedups(_store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
     _check_series(runs, 1)  # the baseline has no bars and needs no pattern
     results = {
-        (workload, series): _suite_result(runs.rows.get((series, workload)))
+        (workload, series): _build_suite_result(runs.rows.get((series, workload)))
         for workload in runs.workloads
         for series in runs.series
     }
@@ -86,7 +86,7 @@ def _draw_speedups(_store: Store, runs: StudyRuns, against: str, width: float) -
     return draw_suite(Suite(runs.series, runs.workloads, against, results, names), width)
 
 
-def _suite_result(row: Mapping[str, Any] | None) -> SuiteResult:
+def _build_suite_result(row: Mapping[str, Any] | None) -> SuiteResult:
     """Return a row of a store as a result of a suite."""
     if row is None or row["status"] != DONE:
         return SuiteResult(*(("missing", "not run") if row is None else (row["status"], row["reason"])))
@@ -96,16 +96,16 @@ def _suite_result(row: Mapping[str, Any] | None) -> SuiteResult:
 
 def _draw_roofline(store: Store, runs: StudyRuns, _against: str, width: float) -> Figure:
     _check_series(runs)
-    reports = _reports(store, runs)
+    reports = _collect_reports(store, runs)
     by_series = {
         series: [reports[series, workload] for workload in runs.workloads if (series, workload) in reports]
         for series in runs.series
     }
-    multipliers = {series: _multipliers(runs, series) for series in runs.series}
-    return draw_roofline(by_series, multipliers, width, "\n".join(_surrogate_note(runs)))
+    multipliers = {series: _count_multipliers(runs, series) for series in runs.series}
+    return draw_roofline(by_series, multipliers, width, "\n".join(_format_surrogate_note(runs)))
 
 
-def _multipliers(runs: StudyRuns, series: str) -> float | None:
+def _count_multipliers(runs: StudyRuns, series: str) -> float | None:
     """Return the multipliers of a machine; None if the machine is unavailable or does not state them."""
     # series come from rows, so that each of them has one
     row = next(row for workload in runs.workloads if (row := runs.rows.get((series, workload))))
@@ -114,11 +114,11 @@ def _multipliers(runs: StudyRuns, series: str) -> float | None:
 
 def _draw_energy(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
     """Draw the known energy by family; with several workloads, over the total of the baseline."""
-    reports = _reports(store, runs)
+    reports = _collect_reports(store, runs)
     parts = {key: list_energy_parts(report) for key, report in reports.items()}
     totals = {workload: sum(parts.get((against, workload), {}).values()) for workload in runs.workloads}
     # amounts are in pJ, and factors of units in J
-    unit = _unit([1e-12 * sum(amounts.values()) for amounts in parts.values()], SI)
+    unit = _choose_unit([1e-12 * sum(amounts.values()) for amounts in parts.values()], SI)
     single = (1e-12 / unit[0], f"Energy ({unit[1]})")
     # bars with and without off-chip energy do not compare; if no bar has it, no note is needed
     bare = [series for series in runs.series if not _has_memory(series, parts)]
@@ -135,14 +135,14 @@ def _has_memory(series: str, parts: Mapping[tuple[str, str], Mapping[str, float]
 
 def _draw_traffic(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
     """Draw the moved bytes by tensor and direction; with several workloads, over the algorithmic minimum."""
-    parts = {key: list_traffic_parts(report) for key, report in _reports(store, runs).items()}
+    parts = {key: list_traffic_parts(report) for key, report in _collect_reports(store, runs).items()}
     # The minimum of the baseline, else of the first finished machine: a run that fails must not remove the
     # bars of the others.
     least = {}
     for workload in runs.workloads:
         rows = [runs.done(series, workload) for series in (against, *runs.series)]
         least[workload] = next((row["traffic_minimum_bytes"] for row in rows if row), None) or 0.0
-    unit = _unit([sum(amounts.values()) for amounts in parts.values()], BYTES)
+    unit = _choose_unit([sum(amounts.values()) for amounts in parts.values()], BYTES)
     single = (1.0 / unit[0], f"Traffic ({unit[1]})")
     return _draw_breakdown(runs, parts, least, single, f"Traffic over {against}'s minimum", width)
 
@@ -201,7 +201,7 @@ def _draw_front(_store: Store, runs: StudyRuns, against: str, width: float) -> F
     seconds = {
         series: [runs.rows[series, workload]["seconds"] for workload in runs.workloads] for series in shown
     }
-    unit = _unit([value for values in seconds.values() for value in values], TIMES)
+    unit = _choose_unit([value for values in seconds.values() for value in values], TIMES)
     divisors = [unit[0]] if single else seconds[against]
     designs: dict[str, list[tuple[float, float]]] = {}
     ends: dict[str, list[float | None]] = {}
@@ -222,7 +222,7 @@ def _draw_front(_store: Store, runs: StudyRuns, against: str, width: float) -> F
     missing = [f"without an area or a run: {', '.join(bare)}"] if bare else []
     if any(None in machine_ends for machine_ends in ends.values()):
         missing.append("arrow: a lower bound; parts have no figure")
-    note = "\n".join([*missing, *_surrogate_note(runs)])
+    note = "\n".join([*missing, *_format_surrogate_note(runs)])
     return draw_front(designs, ("Known area, and its upper end (mm²)", label), width, note, ends)
 
 
@@ -231,7 +231,7 @@ def _has_area(runs: StudyRuns, series: str, workload: str) -> bool:
     return bool(row and row["area_um2"] and row["seconds"])
 
 
-def _reports(store: Store, runs: StudyRuns) -> dict[tuple[str, str], Report]:
+def _collect_reports(store: Store, runs: StudyRuns) -> dict[tuple[str, str], Report]:
     """Return the reports of all finished runs, by series and workload; runs without a report are omitted."""
     digests = {key: row["digest"] for key in runs.rows if (row := runs.done(*key))}
     reports = store.reports(list(digests.values()))
@@ -251,7 +251,7 @@ def _check_series(runs: StudyRuns, without: int = 0) -> None:
         )
 
 
-def _surrogate_note(runs: StudyRuns) -> list[str]:
+def _format_surrogate_note(runs: StudyRuns) -> list[str]:
     """Return the note with the names of the surrogates, for figures without labels of workloads."""
     return (
         [f"{SURROGATE_NOTE}: {', '.join(name.rstrip(DAGGER) for name in runs.surrogates)}"]
@@ -260,7 +260,7 @@ def _surrogate_note(runs: StudyRuns) -> list[str]:
     )
 
 
-def _unit(values: Sequence[float], units: Sequence[tuple[float, str]]) -> tuple[float, str]:
+def _choose_unit(values: Sequence[float], units: Sequence[tuple[float, str]]) -> tuple[float, str]:
     """Return the largest unit in which the largest value is at least 1; the smallest unit if there is none.
 
     Args:

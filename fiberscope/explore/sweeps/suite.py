@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.evaluation import Evaluation
 from fiberscope.explore.sweeps.machines import AnyMachine, NamedMachine, parse_machine
-from fiberscope.explore.sweeps.memory_operands import saved_operands
+from fiberscope.explore.sweeps.memory_operands import save_operands
 from fiberscope.explore.sweeps.resources import Resources, read_resources
 from fiberscope.explore.sweeps.study import Study, make_study, read_study
 from fiberscope.explore.sweeps.sweep import sweep
@@ -23,7 +23,7 @@ from fiberscope.results.report.files import read_text
 from fiberscope.results.report.short_names import shorten_names
 from fiberscope.results.report.surrogates import SURROGATE, mark
 from fiberscope.results.store_layout import DONE
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.suffixes import SUFFIXES
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Suite:
     scaled: Sequence[str] = ()
     evaluation: Evaluation = field(default_factory=Evaluation)
 
-    def with_evaluation(self, keys: Mapping[str, object]) -> Suite:
+    def replace_evaluation(self, keys: Mapping[str, object]) -> Suite:
         """Return the suite with replaced keys of its evaluation; ``columns`` also replace the tables.
 
         The values are not checked.
@@ -134,7 +134,7 @@ class Suite:
             return 0.0
         return hypot(self.runs[workload, self.against].spread, self.runs[workload, machine].spread)
 
-    def mean_spread(self, machine: str) -> float:
+    def compute_mean_spread(self, machine: str) -> float:
         """Return the half-width of the mean of a machine's speed-ups, as a fraction, as if independent."""
         # The logarithm of a geometric mean is the mean of logarithms, so relative errors are divided by n
         spreads = [self.spread(workload, machine) for workload in self.compared]
@@ -251,8 +251,8 @@ def suite(
         ConfigurationError, InputError, WorkloadError: a machine, an operand or a value is invalid.
     """
     path = Path(machines) if isinstance(machines, str | Path) else None
-    study = _study(machines)
-    parsed = [machine for machine, _ in study.named_machines()]
+    study = _read_study(machines)
+    parsed = [machine for machine, _ in study.list_named_machines()]
     evaluation = study.evaluation or Evaluation()
     series = [machine.name for machine in parsed]
     listed = read_workloads(Path(workloads)) if isinstance(workloads, str | Path) else workloads
@@ -260,16 +260,16 @@ def suite(
     _check_against(series, baseline)
     shared = {key: getattr(study, key) for key in ("command", "settings", "config", "store")} | options
     parsed, scaled = _scale(parsed, same or evaluation.same, baseline or series[0], shared)
-    with saved_operands(listed, shared["store"]) as saved:
+    with save_operands(listed, shared["store"]) as saved:
         # ``sweep`` refuses a study with an evaluation, which is of suites
         keys = {"evaluation": None, **({"machines": parsed} if scaled else {}), **options}
         frame = sweep([*parsed], saved, **options) if path is None else sweep(path, saved, **keys)
-    names = saved or study.named_workloads()  # workloads of the caller replace those of the study
+    names = saved or study.list_named_workloads()  # workloads of the caller replace those of the study
     texts = list(names)
     pairs = [(workload, machine) for machine in series for workload in texts]
     # ``sweep`` returns a row for each pair in this order, machine by machine.
     rows = dict(zip(pairs, frame.to_dict("records"), strict=True))
-    runs = {pair: suite_result(row) for pair, row in rows.items()}
+    runs = {pair: build_suite_result(row) for pair, row in rows.items()}
     # In reverse order, so that the first finished workload of a machine determines its resources.
     resources = {
         machine: read_resources(row) for (_, machine), row in reversed(rows.items()) if row["status"] == DONE
@@ -279,7 +279,7 @@ def suite(
     return Suite(series, texts, baseline or series[0], ordered, study_names, resources, scaled, evaluation)
 
 
-def _study(machines: Sequence[AnyMachine] | Path | str) -> Study:
+def _read_study(machines: Sequence[AnyMachine] | Path | str) -> Study:
     """Return the study of a file, or of machines alone."""
     if isinstance(machines, str | Path):
         return read_suite(Path(machines))
@@ -326,10 +326,10 @@ def _check_against(machines: Sequence[str], against: str | None) -> None:
         InputError: it is not; the message has the nearest machine.
     """
     if against is not None and against not in machines:
-        raise InputError(f"{against} is none of the machines that run; {nearest(against, machines)}")
+        raise InputError(f"{against} is none of the machines that run; {suggest(against, machines)}")
 
 
-def suite_result(row: Mapping[Any, Any]) -> SuiteResult:
+def build_suite_result(row: Mapping[Any, Any]) -> SuiteResult:
     """Return the result of a row of a store's frame, which has NaN for a missing number."""
     if row["status"] != DONE:
         return SuiteResult(row["status"], row["reason"], digest=row["digest"])

@@ -11,7 +11,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.results.report.cost_lines import format_cost_interval
 from fiberscope.results.report.estimates import format_half_width
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 LOWER_BOUND_MARK = "+"  # suffix of a lower bound
 MEANS: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -96,7 +96,7 @@ def check_choices(option: str, text: str, choices: Mapping[str, object]) -> list
     names = [name.strip() for name in text.split(",")]
     for index, name in enumerate(names):
         if name not in choices:
-            raise InputError(f"{option} {text}: there is no {name or 'empty name'}; {nearest(name, choices)}")
+            raise InputError(f"{option} {text}: there is no {name or 'empty name'}; {suggest(name, choices)}")
         if name in names[:index]:
             raise InputError(f"{option} {text}: {name} appears twice; leave one out")
     return names
@@ -113,14 +113,14 @@ def choose_format(suite: Suite, name: str) -> CellFormat:
     if not column.has_prefix:
         unit = f" [{column.unit}]" if column.unit else ""
         return CellFormat(f"{column.head}{unit}", column.factor, column.is_scientific, name == "cycles")
-    values = [_value(suite, name, *pair) for pair in suite.runs]
+    values = [_find_value(suite, name, *pair) for pair in suite.runs]
     sizes = [value * column.factor for value in values if value]
     power = 3 * math.floor(math.log10(median(sizes)) / 3) if sizes else 0
     power = min(max(power, min(_PREFIXES)), max(_PREFIXES))
     return CellFormat(f"{column.head} [{_PREFIXES[power]}{column.unit}]", column.factor / 10.0**power)
 
 
-def _value(suite: Suite, name: str, workload: str, machine: str) -> float | None:
+def _find_value(suite: Suite, name: str, workload: str, machine: str) -> float | None:
     """Return the value of a run in the store's unit; None if the run has none."""
     if name == "speedup":
         return suite.speedup(workload, machine)
@@ -146,7 +146,7 @@ def number_cell(suite: Suite, name: str, scale: CellFormat, workload: str, machi
         workload, machine: the run.
     """
     run = suite.runs[workload, machine]
-    value = _value(suite, name, workload, machine)
+    value = _find_value(suite, name, workload, machine)
     if value is None:
         return "" if run.done or name == "speedup" else run.status
     spread = _spread(suite, name, workload, machine)
@@ -160,7 +160,7 @@ def format_interval(value: float, upper: float | None, text: Callable[[float], s
     return format_cost_interval(value, upper, text, "{}" + LOWER_BOUND_MARK)
 
 
-def mean_cell(suite: Suite, name: str, scale: CellFormat, mean: str, machine: str) -> str:
+def format_mean_cell(suite: Suite, name: str, scale: CellFormat, mean: str, machine: str) -> str:
     """Return a cell with the mean of a machine over the workloads that all machines finished.
 
     The cell is empty if a value is missing, or if the mean is undefined for a value of 0. The half-width of
@@ -172,7 +172,9 @@ def mean_cell(suite: Suite, name: str, scale: CellFormat, mean: str, machine: st
         mean: a key of ``MEANS``.
     """
     values = [
-        value for workload in suite.compared if (value := _value(suite, name, workload, machine)) is not None
+        value
+        for workload in suite.compared
+        if (value := _find_value(suite, name, workload, machine)) is not None
     ]
     if not values or len(values) < len(suite.compared) or (mean != "arithmetic" and min(values) <= 0):
         return ""

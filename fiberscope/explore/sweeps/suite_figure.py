@@ -34,7 +34,10 @@ def draw_suite(suite: Suite, width: float = WIDTHS["page"]) -> Figure:
         for machine in others
     ]
     spreads = [
-        [*(suite.spread(workload, machine) for workload in suite.workloads), suite.mean_spread(machine)]
+        [
+            *(suite.spread(workload, machine) for workload in suite.workloads),
+            suite.compute_mean_spread(machine),
+        ]
         for machine in others
     ]
     errors = [  # spreads are fractions, error bars are lengths

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fiberscope.explore.sweeps.evaluation import RESOURCES as RESOURCE_TABLE
 from fiberscope.explore.sweeps.evaluation import Illustration
-from fiberscope.explore.sweeps.resources import Resources, resource_warnings
+from fiberscope.explore.sweeps.resources import Resources, list_resource_warnings
 from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.explore.sweeps.suite_columns import (
     COLUMNS,
@@ -15,7 +15,7 @@ from fiberscope.explore.sweeps.suite_columns import (
     CellFormat,
     choose_format,
     format_interval,
-    mean_cell,
+    format_mean_cell,
     number_cell,
 )
 from fiberscope.results.report.latex import LatexRows, format_latex_float, format_latex_tabular
@@ -42,18 +42,18 @@ def suite_table(
     heads = [scale.head for scale in scales.values()]
     # only the first column of a machine has the machine's name
     all_heads = [head for machine in suite.machines for head in (f"{machine}, {heads[0]}", *heads[1:])]
-    table = Table(suite_title(suite, columns), ["workload", *all_heads], together=len(columns))
-    table.rows += [*_workload_rows(suite, scales), *_mean_rows(suite, scales, means)]
+    table = Table(format_suite_title(suite, columns), ["workload", *all_heads], together=len(columns))
+    table.rows += [*_build_workload_rows(suite, scales), *_build_mean_rows(suite, scales, means)]
     return table
 
 
-def suite_title(suite: Suite, columns: Sequence[str]) -> str:
+def format_suite_title(suite: Suite, columns: Sequence[str]) -> str:
     """Return the title of a table with these columns."""
     compared = f"Speedup over {suite.against}, by simulated time"
     return compared if "speedup" in columns else "Machines on workloads"
 
 
-def _workload_rows(suite: Suite, scales: dict[str, CellFormat]) -> list[list[str]]:
+def _build_workload_rows(suite: Suite, scales: dict[str, CellFormat]) -> list[list[str]]:
     """Return a row for each workload: its label, and the cells of each machine, machine by machine."""
     return [
         [
@@ -68,13 +68,13 @@ def _workload_rows(suite: Suite, scales: dict[str, CellFormat]) -> list[list[str
     ]
 
 
-def _mean_rows(suite: Suite, scales: dict[str, CellFormat], means: Sequence[str]) -> list[list[str]]:
+def _build_mean_rows(suite: Suite, scales: dict[str, CellFormat], means: Sequence[str]) -> list[list[str]]:
     """Return a row for each mean, over the workloads that all machines finished; cells as in other rows."""
     return [
         [
             f"{mean} mean of {len(suite.compared)}",
             *(
-                mean_cell(suite, name, scale, mean, machine)
+                format_mean_cell(suite, name, scale, mean, machine)
                 for machine in suite.machines
                 for name, scale in scales.items()
             ),
@@ -83,31 +83,33 @@ def _mean_rows(suite: Suite, scales: dict[str, CellFormat], means: Sequence[str]
     ]
 
 
-def resource_table(suite: Suite) -> Table:
+def build_resource_table(suite: Suite) -> Table:
     """Return the resources of each machine with a finished run."""
     table = Table("Resources", RESOURCES)
     for machine in (machine for machine in suite.machines if machine in suite.resources):
         resources = suite.resources[machine]
         cells = [
-            _amount(resources.multipliers, 1.0, ",.0f"),
-            _amount(resources.peak_bytes_per_second, 1e-9, ",.4g"),
-            _amount(resources.sram_bytes, 1 / 1024, ",.0f"),
-            _area(resources),
-            _amount(resources.hertz, 1e-9, ",.3g"),
+            _format_amount(resources.multipliers, 1.0, ",.0f"),
+            _format_amount(resources.peak_bytes_per_second, 1e-9, ",.4g"),
+            _format_amount(resources.sram_bytes, 1 / 1024, ",.0f"),
+            _format_area(resources),
+            _format_amount(resources.hertz, 1e-9, ",.3g"),
         ]
         table.add(machine, *cells)
     return table
 
 
-def _amount(value: float | None, factor: float, form: str) -> str:
+def _format_amount(value: float | None, factor: float, form: str) -> str:
     return "" if value is None else format(value * factor, form)
 
 
-def _area(resources: Resources) -> str:
+def _format_area(resources: Resources) -> str:
     """Format the known area and its upper end in mm2."""
     if resources.area_um2 is None:
         return ""
-    return format_interval(resources.area_um2, resources.area_upper, lambda um2: _amount(um2, 1e-6, ",.3g"))
+    return format_interval(
+        resources.area_um2, resources.area_upper, lambda um2: _format_amount(um2, 1e-6, ",.3g")
+    )
 
 
 def note_lines(suite: Suite) -> list[str]:
@@ -118,7 +120,7 @@ def note_lines(suite: Suite) -> list[str]:
     return [
         *surrogates,
         *suite.scaled,
-        *resource_warnings(suite.resources),
+        *list_resource_warnings(suite.resources),
         *([f"{line} ({', '.join(bounds)})"] if bounds else []),
     ]
 
@@ -162,38 +164,38 @@ def arrange_suite(suite: Suite, columns: Sequence[str], means: Sequence[str]) ->
     """
     scales = {name: choose_format(suite, name) for name in columns}
     if len(columns) == 1 or len(columns) * len(suite.machines) > PAGE_COLUMNS:
-        return _stacked(suite, scales, means)
+        return _build_stacked_table(suite, scales, means)
     heads = [scale.head for scale in scales.values()]
-    blocks = [("", _workload_rows(suite, scales)), ("", _mean_rows(suite, scales, means))]
+    blocks = [("", _build_workload_rows(suite, scales)), ("", _build_mean_rows(suite, scales, means))]
     groups = [(machine, len(columns)) for machine in suite.machines]
     return Arrangement(["workload", *heads * len(suite.machines)], blocks, groups)
 
 
-def _stacked(suite: Suite, scales: dict[str, CellFormat], means: Sequence[str]) -> Arrangement:
+def _build_stacked_table(suite: Suite, scales: dict[str, CellFormat], means: Sequence[str]) -> Arrangement:
     """Return a table with a column for each machine, and a block of rows for each column."""
     blocks: list[tuple[str, LatexRows]] = []
     for name, scale in scales.items():
         # the default caption of a table of speed-ups alone says what its cells are
         title = "" if list(scales) == ["speedup"] else scale.head
-        blocks.append((title, _workload_rows(suite, {name: scale})))
+        blocks.append((title, _build_workload_rows(suite, {name: scale})))
         # a block of its own, so that a rule separates the means from the runs
-        blocks.append(("", _mean_rows(suite, {name: scale}, means)))
+        blocks.append(("", _build_mean_rows(suite, {name: scale}, means)))
     return Arrangement(["workload", *suite.machines], blocks)
 
 
-def resource_arrangement(suite: Suite) -> Arrangement:
+def arrange_resources(suite: Suite) -> Arrangement:
     """Return the table of resources for a page."""
-    return Arrangement(RESOURCES, [("", resource_table(suite).rows)])
+    return Arrangement(RESOURCES, [("", build_resource_table(suite).rows)])
 
 
-def evaluation_latex(suite: Suite) -> str:
+def format_evaluation_latex(suite: Suite) -> str:
     """Return the tables of the evaluation as LaTeX floats with booktabs.
 
     Without tables, a single float has the table of ``columns`` and the resources.
     """
     evaluation = suite.evaluation
     if evaluation.tables is None:
-        return suite_latex(suite, evaluation.columns, evaluation.mean)
+        return format_suite_latex(suite, evaluation.columns, evaluation.mean)
     floats = []
     for number, table in enumerate(evaluation.tables, start=1):
         caption, arrangement = arrange_table(suite, table)
@@ -207,12 +209,12 @@ def evaluation_latex(suite: Suite) -> str:
 def arrange_table(suite: Suite, table: Illustration) -> tuple[str, Arrangement]:
     """Return the caption of a table of the evaluation, and the table for a page."""
     if table.show == [RESOURCE_TABLE]:
-        return table.caption or "Resources of the machines.", resource_arrangement(suite)
-    caption = table.caption or f"{suite_title(suite, table.show)}."
+        return table.caption or "Resources of the machines.", arrange_resources(suite)
+    caption = table.caption or f"{format_suite_title(suite, table.show)}."
     return caption, arrange_suite(suite, table.show, suite.evaluation.mean)
 
 
-def suite_latex(
+def format_suite_latex(
     suite: Suite, columns: Sequence[str] = DEFAULT_COLUMNS, means: Sequence[str] = DEFAULT_MEANS
 ) -> str:
     """Return the table, and the resources if a run has finished, as one LaTeX float with booktabs.
@@ -220,10 +222,12 @@ def suite_latex(
     The arguments are those of ``suite_table``.
     """
     arrangements = [arrange_suite(suite, columns, means)]
-    if resource_table(suite).rows:
-        arrangements.append(resource_arrangement(suite))
+    if build_resource_table(suite).rows:
+        arrangements.append(arrange_resources(suite))
     tabulars = [format_latex_tabular(*arrangement) for arrangement in arrangements]
-    return format_latex_float(f"{suite_title(suite, columns)}.", "tab:suite", tabulars, note_lines(suite))
+    return format_latex_float(
+        f"{format_suite_title(suite, columns)}.", "tab:suite", tabulars, note_lines(suite)
+    )
 
 
 def failure_lines(suite: Suite) -> list[str]:

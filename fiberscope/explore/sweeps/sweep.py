@@ -12,7 +12,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.extras import naming_extras
 from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
-from fiberscope.explore.sweeps.memory_operands import saved_operands
+from fiberscope.explore.sweeps.memory_operands import save_operands
 from fiberscope.explore.sweeps.study import Study, StudyKeys, make_study, read_study
 
 if TYPE_CHECKING:
@@ -64,21 +64,21 @@ def sweep(
     with naming_extras("fiberscope.sweep"):
         from fiberscope.explore.sweeps.api import run_study  # noqa: PLC0415  (needs the extra sweep)
 
-    executors = ExecutorChoice(scheduler, _path(slurm), _path(pbs), workers)
+    executors = ExecutorChoice(scheduler, _resolve_path(slurm), _resolve_path(pbs), workers)
     keys = {**study, **({"store": str(store)} if store else {})}
-    with saved_operands(workloads, store) as names:
-        study_ = merge_study(accelerator, workload_entries(names), keys)
+    with save_operands(workloads, store) as names:
+        study_ = merge_study(accelerator, list_workload_entries(names), keys)
         with store_address(study_.store) as address:  # a temporary store is deleted at the end
             result = run_study(study_, address, executors, retry=retry, quiet=not progress, follow=follow)
             return result.frame().replace({"workload": {text: name for text, name in names.items() if name}})
 
 
-def workload_entries(names: Mapping[str, str]) -> list[str | Mapping[str, str]]:
+def list_workload_entries(names: Mapping[str, str]) -> list[str | Mapping[str, str]]:
     """Return workloads in the form of a study, from their names by text; an empty name is omitted."""
     return [{name: text} if name else text for text, name in names.items()]
 
 
-def _path(path: str | Path | None) -> Path | None:
+def _resolve_path(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 

@@ -26,7 +26,7 @@ MAX_SHARED_BYTES = 2 << 30  # of one process
 MEMORY_DIVISOR = 4  # a process per core together share at most 1/4 of the computer's memory
 
 
-def main() -> None:
+def run_requests() -> None:
     """Run the requests from standard input until its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the sweep, which ends this process
     answers = os.fdopen(os.dup(1), "wb")  # the pipe to the parent; descriptor 1 is redirected next
@@ -37,13 +37,13 @@ def main() -> None:
     gc.set_threshold(COLLECTION_THRESHOLD)
     with suppress(BrokenPipeError):  # the parent is gone; _queue_requests ends the process
         os.write(answers.fileno(), READY)
-    with sharing(_shared_bytes()):
+    with sharing(_count_shared_bytes()):
         while True:
             request = json.loads(lines.get())
             _write_outcome(answers, execute_task(request["task"], request["memory_bytes"]))
 
 
-def _shared_bytes() -> int:
+def _count_shared_bytes() -> int:
     """Return the bytes of this process for operands and functional passes that points share."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min(MAX_SHARED_BYTES, memory // (MEMORY_DIVISOR * (os.cpu_count() or 1)))
@@ -64,4 +64,4 @@ def _write_outcome(answers: BinaryIO, outcome: TaskOutcome) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_requests()

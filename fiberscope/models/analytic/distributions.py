@@ -13,7 +13,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.counted_densities import Actual, Banded
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.uniform import FixedStructured, Uniform
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 from fiberscope.workloads.opening import load_tensor
 
 
@@ -38,7 +38,7 @@ def build_density(
     )
     name = str(fields.pop("distribution", "hypergeometric")).replace("-", "_")
     if name not in DISTRIBUTIONS:
-        raise InputError(f"{where}: unknown distribution {name!r}; {nearest(name, DISTRIBUTIONS)}")
+        raise InputError(f"{where}: unknown distribution {name!r}; {suggest(name, DISTRIBUTIONS)}")
     key, make = DISTRIBUTIONS[name]
     if key not in fields:
         raise InputError(f"{where}: distribution {name} needs {key!r}")

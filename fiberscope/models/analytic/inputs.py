@@ -30,7 +30,7 @@ from fiberscope.models.analytic.read_problem import read_problem
 from fiberscope.models.analytic.schema import OptimizationsSchema
 from fiberscope.models.analytic.source import CONSTRAINTS, Inputs, Location, read_files
 from fiberscope.results.costs.energies import EnergyTable, load_default_table
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 _DESIGNS = Path(__file__).parent / "designs"
 
@@ -198,7 +198,7 @@ def find_input_file(name: str) -> Path:
         return path
     if name not in list_designs():
         raise InputError(
-            f"{name}: there is no such file, and no design of this name; {nearest(name, list_designs())}"
+            f"{name}: there is no such file, and no design of this name; {suggest(name, list_designs())}"
         )
     return _DESIGNS / f"{name}.yaml"
 

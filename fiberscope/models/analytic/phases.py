@@ -21,7 +21,7 @@ from fiberscope.models.analytic.inputs import Case, build_case
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.schema import DirectiveSchema, NodeSchema, ProblemSchema, Section
 from fiberscope.models.analytic.source import Inputs, Location
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 
 class _Phase(Section):
@@ -132,7 +132,7 @@ def _read_section(
     section = raw_document.data.get(name)
     for key, value in section.items() if isinstance(section, Mapping) else ():
         if parameters is not None and key not in parameters:
-            raise raw_document.error((name, key), f"there is no {key}; {nearest(key, parameters)}", key=True)
+            raise raw_document.error((name, key), f"there is no {key}; {suggest(key, parameters)}", key=True)
         yield key, value
 
 

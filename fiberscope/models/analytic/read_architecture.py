@@ -16,7 +16,7 @@ from fiberscope.models.analytic.schema import (
     OptimizationsSchema,
 )
 from fiberscope.models.analytic.source import Location
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 _RANGE = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _COMPUTE = ("compute", "intmac", "fpmac", "mac", "intmultiplier", "intadder", "lmac")
@@ -135,7 +135,7 @@ def _read_node_constraints(unit: _Unit) -> Iterator[Directive]:
         location = unit.location / "constraints" / kind
         kinds = ("spatial", "temporal", "dataspace", "max_overbooked_proportion")
         if kind not in kinds:
-            raise location.error(f"there is no constraint {kind}; {nearest(kind, kinds)}", key=True)
+            raise location.error(f"there is no constraint {kind}; {suggest(kind, kinds)}", key=True)
         if isinstance(directive, DirectiveSchema):
             yield directive.model_copy(update={"target": unit.name, "type": kind}), location
 

@@ -10,7 +10,7 @@ from fiberscope.models.analytic.read_architecture import NodeOptimizations
 from fiberscope.models.analytic.safs import Condition, Format, RankFormat, ReadOmission, SparseFeatures
 from fiberscope.models.analytic.schema import FeatureSchema, FormatSchema, OptimizationsSchema, RankSchema
 from fiberscope.models.analytic.source import Location
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 
 def read_features(
@@ -57,7 +57,7 @@ class _Reader:
             return
         if level_name not in self.levels:
             names = [*self.levels, self.architecture.compute.name]
-            raise location.error(f"there is no level {name}; {nearest(name, names)}")
+            raise location.error(f"there is no level {name}; {suggest(name, names)}")
         level = self.levels.index(level_name)
         if optimization.compute_optimization:
             raise (location / "compute_optimization").error(

@@ -16,7 +16,7 @@ from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.read_architecture import Directive, format_fan_out_name
 from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Location
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 DATA: Final = ("dataspace", "datatype", "bypass")  # types of entries with kept tensors
 
@@ -51,7 +51,7 @@ class Names:
                 return self.levels.index(candidate)
         if not directive.target:
             raise location.error("an entry needs a target: the level that it is about")
-        message = f"there is no level {directive.target}; {nearest(directive.target, self.levels)}"
+        message = f"there is no level {directive.target}; {suggest(directive.target, self.levels)}"
         raise (location / "target").error(message)
 
     def outputs_read_first(self, directive: DirectiveSchema, location: Location) -> list[int]:

@@ -14,7 +14,7 @@ from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.schema import DataSpaceSchema, ProblemSchema, parse_number
 from fiberscope.models.analytic.source import Location
 from fiberscope.models.analytic.uniform import FixedStructured
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 LARGEST = 1 << 53  # computes; a double counts them exactly. Bounds and coefficients are below it
 
@@ -123,7 +123,7 @@ def _parse_term(
     unknown = [name for name in term if name not in dimensions and name not in coefficients]
     if unknown:
         raise location.error(
-            f"{unknown[0]} is no dimension; {nearest(unknown[0], [*dimensions, *coefficients])}"
+            f"{unknown[0]} is no dimension; {suggest(unknown[0], [*dimensions, *coefficients])}"
         )
     if len(dimension_names) != 1 or len(factors) > 1:
         raise location.error(f"a term is a dimension, or a dimension and a coefficient, not {term}")
@@ -141,7 +141,7 @@ def _read_densities(
         raise section.error("densities should have the density of each data space under its name")
     for name in entries:
         if name not in names:
-            raise (section / name).error(f"there is no data space {name}; {nearest(name, names)}", key=True)
+            raise (section / name).error(f"there is no data space {name}; {suggest(name, names)}", key=True)
     common = schema.instance.get("commonDensity", 1.0)
     densities: list[Density] = []
     for number, tensor in enumerate(problem.tensors):
@@ -169,7 +169,7 @@ def _check_entry(entry: object, location: Location, shape: tuple[int, ...]) -> A
     if isinstance(entry, Mapping):
         for key in entry:
             if key not in _KEYS:
-                raise (location / str(key)).error(f"there is no {key}; {nearest(str(key), _KEYS)}", key=True)
+                raise (location / str(key)).error(f"there is no {key}; {suggest(str(key), _KEYS)}", key=True)
         size = entry.get("workload_tensor_size", 0)
         if size not in (0, prod(shape)):  # the front end writes 0 for none
             message = (

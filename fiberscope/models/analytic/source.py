@@ -22,7 +22,7 @@ from fiberscope.models.analytic.schema import (
     NodeSchema,
     parse_yaml11_number,
 )
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 TAGS: Final = ("!Container", "!Component", "!Hierarchical", "!Parallel", "!Pipelined", "!Nothing")
 CONSTRAINTS: Final = (
@@ -63,7 +63,7 @@ class Location:
             ConfigurationError: the name does not exist.
         """
         if name not in names:
-            raise self.error(f"there is no {kind} {name}; {nearest(name, names)}")
+            raise self.error(f"there is no {kind} {name}; {suggest(name, names)}")
         return names.index(name)
 
 
@@ -208,7 +208,7 @@ def _check_tag(node: yaml.Node, name: str) -> None:
         return
     if tag not in TAGS:
         raise ConfigurationError(
-            f"{name}:{node.start_mark.line + 1}: unknown tag {tag}; {nearest(tag, TAGS)}"
+            f"{name}:{node.start_mark.line + 1}: unknown tag {tag}; {suggest(tag, TAGS)}"
         )
 
 

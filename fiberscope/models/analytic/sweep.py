@@ -12,7 +12,7 @@ from fiberscope.models.analytic.evaluate import evaluate_many
 from fiberscope.models.analytic.inputs import read_case
 from fiberscope.models.analytic.uniform import FixedStructured, Uniform
 from fiberscope.results.report.table import Table
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,9 +111,9 @@ def density_sweep(
     problem = case.design.problem
     names = [operand.name for operand in problem.tensors]
     if tensor not in names:
-        raise InputError(f"{case.name}: there is no data space {tensor}; {nearest(tensor, names)}")
+        raise InputError(f"{case.name}: there is no data space {tensor}; {suggest(tensor, names)}")
     if distribution not in MODELS:
-        raise InputError(f"there is no distribution {distribution} to sweep; {nearest(distribution, MODELS)}")
+        raise InputError(f"there is no distribution {distribution} to sweep; {suggest(distribution, MODELS)}")
     number, mappings = names.index(tensor), case.loops.batch()
 
     def points() -> Iterator[Point]:

@@ -44,7 +44,7 @@ from fiberscope.models.trace.source import find_shipped_file, format_position
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
 from fiberscope.sim.names import family_name
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.fibertree import FiberTree
 
 UNBOUNDED = 2**40  # value of a symbol, such as a tile size, that is unknown before a run
@@ -167,7 +167,7 @@ def _user_parts(drafted: Draft, outline: Specification, units: Mapping[str, str]
             component.name for component in components if scope in (component.name, component.kind)
         } & units.keys()
         if not replaced:
-            advice = nearest(scope, units) if units else "it has none"
+            advice = suggest(scope, units) if units else "it has none"
             raise ConfigurationError(
                 f"{location}: a part takes a block's place, and {scope or 'this'} is none; {advice}"
             )
@@ -196,7 +196,7 @@ def _timing_entries(drafted: Draft, outline: Specification) -> Iterator[tuple[st
         elif key.value not in names:
             location = format_position(drafted.source.file, key)
             raise ConfigurationError(
-                f"{location}: there is no component {key.value}; {nearest(key.value, names)}"
+                f"{location}: there is no component {key.value}; {suggest(key.value, names)}"
             )
         else:
             for name, value in node.value:

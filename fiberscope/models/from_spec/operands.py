@@ -27,7 +27,7 @@ from fiberscope.models.trace.evaluate import rename_operand
 from fiberscope.models.trace.plan import LoopPlan, rank_shapes
 from fiberscope.models.trace.prepare import Operand, prepare, rename_ranks
 from fiberscope.models.trace.specification import Einsum, Specification, Split, UniformOccupancy
-from fiberscope.workloads.expressions.expression import Access, accesses, operators_of
+from fiberscope.workloads.expressions.expression import Access, accesses, iterate_operators
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -180,7 +180,7 @@ def _is_alone(plan: LoopPlan, operands: Sequence[Operand], operand: Operand, ran
 
 def _multiplies(plan: LoopPlan) -> bool:
     """Return whether the expression is a single product."""
-    return set(operators_of(plan.equation.expression)) <= {"*"}
+    return set(iterate_operators(plan.equation.expression)) <= {"*"}
 
 
 def _store_operand(

@@ -20,8 +20,8 @@ from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.trace.reference import has_reduction
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Component, SimulationError
-from fiberscope.workloads.errors import nearest
-from fiberscope.workloads.expressions.expression import operators_of
+from fiberscope.workloads.errors import suggest
+from fiberscope.workloads.expressions.expression import iterate_operators
 
 # By type of node, the part of the machine whose block implements one component.
 PART_OF: Mapping[str, str] = {
@@ -69,7 +69,8 @@ def shared_units(specification: Specification) -> set[str]:
     counts: Counter[tuple[str, str]] = Counter()
     for einsum in specification.einsums:
         operations = Counter(
-            einsum.operators.get(operator, operator) for operator in operators_of(einsum.computed.expression)
+            einsum.operators.get(operator, operator)
+            for operator in iterate_operators(einsum.computed.expression)
         )
         operations[ADDS] += has_reduction(einsum)
         for binding in einsum.bindings.compute:
@@ -166,5 +167,5 @@ def user_part(node: YamlNode, location: str, folder: Path, part: str, specificat
     if callable(factory):
         return factory
     classes = [class_name for class_name, value in vars(module).items() if isinstance(value, type)]
-    advice = nearest(name, classes) if classes else "it has none"
+    advice = suggest(name, classes) if classes else "it has none"
     raise ConfigurationError(f"{location}: {path} has no class {name}; {advice}")

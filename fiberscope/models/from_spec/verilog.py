@@ -22,7 +22,7 @@ from fiberscope.models.graphs.verilog import GraphVerilog, Hardware, Sizes, stri
 from fiberscope.sim import Component
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.wiring import End, Link
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,11 @@ def _find_instance_blocks(machine: MappedMachine, level: str, stage: str) -> Ins
     stages = [(built_stage.stage.einsums[-1].name, built_stage) for built_stage in machine.stages]
     matching = [built_stage for name, built_stage in stages if stage in ("", name, name.partition(MARK)[0])]
     if not matching:
-        raise InputError(f"there is no stage {stage}; {nearest(stage, dict(stages))}")
+        raise InputError(f"there is no stage {stage}; {suggest(stage, dict(stages))}")
     # Of several stages at a level, the first counts
     stages_by_level = {built_stage.stage.level: built_stage for built_stage in reversed(matching)}
     if level.lower() not in stages_by_level:
-        raise InputError(f"no tasks are dispatched to {level}; {nearest(level, stages_by_level)}")
+        raise InputError(f"no tasks are dispatched to {level}; {suggest(level, stages_by_level)}")
     first = stages_by_level[level.lower()]
     if first.stage.lanes > LANES:
         raise InputError(

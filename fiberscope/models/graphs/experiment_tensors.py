@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 from fiberscope.workloads.spec import Size, Sizes, Spec, format_spec, parse_parameters, parse_sizes
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -68,7 +68,7 @@ def generate(text: str) -> tuple[SparseTensor, str]:
     """
     name = text.partition(":")[0]
     if name not in _GENERATORS:
-        raise WorkloadError(f"no generator {name!r}", location=text, fix=nearest(name, _GENERATORS))
+        raise WorkloadError(f"no generator {name!r}", location=text, fix=suggest(name, _GENERATORS))
     model, build = _GENERATORS[name]
     spec = parse_parameters(text, model)
     return build(spec), format_spec(name, spec)

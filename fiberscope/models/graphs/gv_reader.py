@@ -22,7 +22,7 @@ from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.ports import PortFinder
 from fiberscope.models.graphs.primitives import PRIMITIVES
 from fiberscope.models.graphs.primitives.primitive import BROADCAST, CRD, KINDS, REF, REPSIG
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 DERIVED = {"comment", "label", "color", "shape", "style", "type"}  # attributes that ``gv_writer`` derives
 
@@ -188,7 +188,7 @@ def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
     """Add the node of a statement, with attributes from its comment; report missing attributes."""
     type = _type_of(statement)
     if type not in PRIMITIVES:
-        advice = nearest(type, PRIMITIVES) if type else 'give it one, as in type="fiberlookup"'
+        advice = suggest(type, PRIMITIVES) if type else 'give it one, as in type="fiberlookup"'
         faults.add(statement.location, f"node {statement.name} has no type {type or 'at all'}; {advice}")
         return
     # public files repeat the attributes in the comment; the attributes themselves take precedence
@@ -277,7 +277,7 @@ def _has_declared_ends(edge: Edge, declared: set[str], faults: Faults) -> bool:
     for name in missing:
         faults.add(edge.location, f"{edge_text}: there is no node {name}")
     if edge.kind not in KINDS:
-        advice = nearest(edge.kind, KINDS) if edge.kind else f"one of {', '.join(KINDS)}"
+        advice = suggest(edge.kind, KINDS) if edge.kind else f"one of {', '.join(KINDS)}"
         faults.add(edge.location, f"{edge_text} has no type {edge.kind or 'at all'}; {advice}")
     return not missing and edge.kind in KINDS
 

@@ -19,7 +19,7 @@ from fiberscope.models.graphs.levels import BY_NAME
 from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.primitives import PRIMITIVES
 from fiberscope.models.graphs.primitives.primitive import COMMON, CRD, REF, Port, Primitive, strip_port_number
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 
 @dataclass
@@ -167,7 +167,7 @@ class Graph:
         """
         name = name or str(len(self.nodes))
         if type not in PRIMITIVES:
-            raise InputError(f"node {name}: there is no type {type}; {nearest(type, PRIMITIVES)}")
+            raise InputError(f"node {name}: there is no type {type}; {suggest(type, PRIMITIVES)}")
         if name in self.nodes:
             raise InputError(f"node {name}: another node has this name")
         node = Node(name, type, {key: _format_value(value) for key, value in attributes.items()})

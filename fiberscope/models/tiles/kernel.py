@@ -18,7 +18,7 @@ from fiberscope.workloads.expressions.expression import (
     Expression,
     Operation,
     accesses,
-    operators_of,
+    iterate_operators,
 )
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_statement
 
@@ -78,7 +78,7 @@ class Kernel:
     @property
     def is_product(self) -> bool:
         """Return whether the expression is a product of tensors or a single tensor."""
-        return set(operators_of(self.expression)) <= {"*"}
+        return set(iterate_operators(self.expression)) <= {"*"}
 
     def list_stored_indices(self, tensor: str) -> tuple[str, ...]:
         """Return a tensor's indices in loop order, which is its order of storage."""

@@ -18,7 +18,7 @@ from fiberscope.models.tiles.optimise import optimise
 from fiberscope.models.tiles.options import DEFAULTS, Options
 from fiberscope.models.tiles.statistics import Statistics, collect_all
 from fiberscope.models.tiles.walk import Overflow
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric, find_metric
 
@@ -55,7 +55,7 @@ class Methods:
         """
         for name in self.compare:
             if name not in METHODS:
-                raise InputError(f"no tiling method is called {name!r}; {nearest(name, METHODS)}")
+                raise InputError(f"no tiling method is called {name!r}; {suggest(name, METHODS)}")
 
 
 @dataclass(frozen=True)

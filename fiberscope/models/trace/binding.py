@@ -21,8 +21,8 @@ from fiberscope.models.trace.specification import (
     Tensor,
 )
 from fiberscope.models.trace.storage_format import Format, RankFormat
-from fiberscope.workloads.errors import nearest
-from fiberscope.workloads.expressions.expression import operators_of
+from fiberscope.workloads.errors import suggest
+from fiberscope.workloads.expressions.expression import iterate_operators
 
 _ROOT = "root"  # as ``evict-on``: no loop evicts
 _KEYS = {  # keys of a binding, by class of the component; those in ``_OPTIONAL`` may be missing
@@ -53,7 +53,7 @@ def read_format(tensor: str, name: str, schema: FormatSchema, document: Document
     path: Path = ("format", tensor, name)
     for rank, stored in schema.ranks.items():
         if rank not in schema.rank_order:
-            advice = nearest(rank, [*schema.rank_order, "rank-order"])
+            advice = suggest(rank, [*schema.rank_order, "rank-order"])
             raise document.error((*path, rank), f"{rank} is not in the rank order; {advice}", key=True)
         if stored.layout == "interleaved" and not (stored.cbits and stored.pbits):
             message = f"{rank} is interleaved, and needs both cbits and pbits"
@@ -113,7 +113,7 @@ class BindingReader:
         if first.config is None:
             raise self.document.error(path, f"the first entry of {self.einsum.name} should be config:")
         if first.config not in self.configurations:
-            advice = nearest(first.config, self.configurations) if self.configurations else "there is none"
+            advice = suggest(first.config, self.configurations) if self.configurations else "there is none"
             raise self.document.error((*path, 0, "config"), f"no configuration {first.config}; {advice}")
         components = self.configurations[first.config].components
         collected = _Collected()
@@ -135,7 +135,7 @@ class BindingReader:
         if step.component is None:
             raise self.document.error(path, "an entry should name a component:")
         if step.component not in components:
-            message = f"there is no component {step.component}; {nearest(step.component, components)}"
+            message = f"there is no component {step.component}; {suggest(step.component, components)}"
             raise self.document.error((*path, "component"), message)
         component = components[step.component]
         for index, binding in enumerate(step.bindings):
@@ -150,7 +150,7 @@ class BindingReader:
         for name in binding.model_fields_set:  # the keys in the file, without defaults
             if name not in expected:
                 message = f"a binding of a {component.kind} has no {aliases[name]}"
-                nearest_key = nearest(aliases[name], [aliases[key] for key in expected])
+                nearest_key = suggest(aliases[name], [aliases[key] for key in expected])
                 raise self.document.error((*path, aliases[name]), f"{message}; {nearest_key}", key=True)
         # an eager binding moves entries of all kinds, so the kind may be missing
         optional = (*_OPTIONAL, "type") if binding.style == "eager" else _OPTIONAL
@@ -182,7 +182,7 @@ class BindingReader:
         rank = str(schema.rank)
         if rank not in tensor_format.ranks:
             message = f"format {tensor_format.name} of {tensor.name} has no rank {rank}"
-            raise self.document.error((*path, "rank"), f"{message}; {nearest(rank, tensor_format.ranks)}")
+            raise self.document.error((*path, "rank"), f"{message}; {suggest(rank, tensor_format.ranks)}")
         if component.kind == "Cache" and tensor.name == self.einsum.output and rank in tensor_format.linked:
             message = (
                 f"{component.name} is a cache, and heads and nodes of lists pass no cache; bind a Buffet"
@@ -215,15 +215,14 @@ class BindingReader:
     def _read_tensor(self, schema: BindingSchema, path: Path) -> Tensor:
         tensors = {self.einsum.output, *self.einsum.inputs}
         if schema.tensor not in tensors:
-            message = (
-                f"{self.einsum.name} has no tensor {schema.tensor}; {nearest(str(schema.tensor), tensors)}"
-            )
+            advice = suggest(str(schema.tensor), tensors)
+            message = f"{self.einsum.name} has no tensor {schema.tensor}; {advice}"
             raise self.document.error((*path, "tensor"), message)
         return self.tensors[str(schema.tensor)]
 
     def _format(self, tensor: Tensor, schema: BindingSchema, path: Path) -> Format:
         if schema.format not in tensor.formats:
-            advice = nearest(str(schema.format), tensor.formats) if tensor.formats else "it has none"
+            advice = suggest(str(schema.format), tensor.formats) if tensor.formats else "it has none"
             message = f"{tensor.name} has no format {schema.format}; {advice}"
             raise self.document.error((*path, "format"), message)
         return tensor.formats[str(schema.format)]
@@ -249,7 +248,7 @@ class BindingReader:
         """Check that a rank is a loop of the Einsum, or one of ``extra_ranks``."""
         ranks = (*self.einsum.loop_order, *extra_ranks)
         if rank not in ranks:
-            message = f"{self.einsum.name} has no loop {rank}; {nearest(rank, ranks)}"
+            message = f"{self.einsum.name} has no loop {rank}; {suggest(rank, ranks)}"
             raise self.document.error(path, message)
 
     def _read_intersector(
@@ -265,7 +264,7 @@ class BindingReader:
             raise self.document.error(path, message)
         if schema.leader is not None and schema.leader not in self.einsum.inputs:
             message = f"{self.einsum.name} does not read {schema.leader}"
-            advice = nearest(schema.leader, self.einsum.inputs)
+            advice = suggest(schema.leader, self.einsum.inputs)
             raise self.document.error((*path, "leader"), f"{message}; {advice}")
         return IntersectorBinding(component.name, str(schema.rank), schema.leader)
 
@@ -303,12 +302,12 @@ class BindingReader:
     def _compute(self, component: Component, operation: str, path: Path) -> ComputeBinding:
         """Return the binding of a compute unit to an operation that the unit and the Einsum have."""
         if operation not in component.operations:
-            message = f"{component.name} does no {operation}; {nearest(operation, component.operations)}"
+            message = f"{component.name} does no {operation}; {suggest(operation, component.operations)}"
             raise self.document.error((*path, "op"), message)
         operations = _list_operations(self.einsum)
         if operation not in operations:
             message = f"{self.einsum.name} does no {operation}"
-            advice = nearest(operation, operations) if operations else "it only copies"
+            advice = suggest(operation, operations) if operations else "it only copies"
             raise self.document.error((*path, "op"), f"{message}; {advice}")
         return ComputeBinding(component.name, operation)
 
@@ -316,6 +315,6 @@ class BindingReader:
 def _list_operations(einsum: Einsum) -> set[str]:
     """Return the names of the functions that an Einsum computes; a summed rank adds that of ``+``."""
     expression = einsum.computed.expression
-    operations = {einsum.operators.get(operator, operator) for operator in operators_of(expression)}
+    operations = {einsum.operators.get(operator, operator) for operator in iterate_operators(expression)}
     reduces = set(einsum.ranks) - set(einsum.computed.output.ranks)
     return operations | ({einsum.operators["+"]} if reduces else set())

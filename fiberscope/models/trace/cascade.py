@@ -9,7 +9,7 @@ from fiberscope.accelerators.yaml_document import Document, Path
 from fiberscope.models.trace.program import BUILT_IN, REDUCTIONS
 from fiberscope.models.trace.schema import EinsumSchema
 from fiberscope.models.trace.specification import OPERATORS, Function, Iteration
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.expressions.expression import (
     Access,
     Alias,
@@ -20,9 +20,9 @@ from fiberscope.workloads.expressions.expression import (
     Statement,
     Take,
     accesses,
-    operators_of,
+    iterate_operators,
+    iterate_scalars,
     reduces,
-    scalars,
 )
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_function, parse_statement
 
@@ -107,7 +107,7 @@ class _Reader:
             if rank not in all_ranks:
                 path = ("einsum", "shape", rank)
                 raise self.document.error(
-                    path, f"there is no rank {rank}; {nearest(rank, all_ranks)}", key=True
+                    path, f"there is no rank {rank}; {suggest(rank, all_ranks)}", key=True
                 )
         return dict(self.schema.shape)
 
@@ -137,9 +137,9 @@ class _Reader:
             raise self.document.error(
                 path, f"{function.name} reads tensor {access.tensor}; make it an argument"
             )
-        for scalar in scalars(function.body):
+        for scalar in iterate_scalars(function.body):
             if scalar.name not in {*function.arguments, *self.symbols}:
-                advice = nearest(scalar.name, {*function.arguments, *self.symbols})
+                advice = suggest(scalar.name, {*function.arguments, *self.symbols})
                 raise self.document.error(path, f"{function.name} has no argument {scalar.name}; {advice}")
         self._check_calls(function.body, available, path)
 
@@ -185,7 +185,7 @@ class _Reader:
                     path, statement.text, "an index of the output should be a single rank"
                 )
         self._check_terms(statement, path)
-        for scalar in scalars(statement.expression):
+        for scalar in iterate_scalars(statement.expression):
             name = scalar.name
             if name in declared:
                 indices = ", ".join(rank.lower() for rank in declared[name])
@@ -193,7 +193,7 @@ class _Reader:
                     path, statement.text, f"{name} is a tensor; write {name}[{indices}]"
                 )
             if name not in self.symbols:
-                advice = nearest(name, {*self.symbols, *declared})
+                advice = suggest(name, {*self.symbols, *declared})
                 raise self._statement_error(path, statement.text, f"there is no symbol {name}; {advice}")
         self._check_calls(statement.expression, functions, path)
 
@@ -208,7 +208,7 @@ class _Reader:
         self, tensor: str, declared: Mapping[str, tuple[str, ...]], text: str, path: Path
     ) -> None:
         if tensor not in declared:
-            raise self._statement_error(path, text, f"{tensor} is not declared; {nearest(tensor, declared)}")
+            raise self._statement_error(path, text, f"{tensor} is not declared; {suggest(tensor, declared)}")
 
     def _check_access(
         self, access: Access, declared: Mapping[str, tuple[str, ...]], text: str, path: Path
@@ -242,7 +242,7 @@ class _Reader:
         for call in _find_calls(expression):
             arity = _find_arity(call.function, functions)
             if arity is None:
-                advice = nearest(call.function, {*BUILT_IN, *functions, "take"})
+                advice = suggest(call.function, {*BUILT_IN, *functions, "take"})
                 raise self.document.error(path, f"there is no function {call.function}; {advice}")
             if arity != len(call.operands):
                 raise self.document.error(
@@ -256,7 +256,7 @@ class _Reader:
         for name, changes in self.schema.operators.items():
             path: Path = ("einsum", "operators", name)
             if name not in statements:
-                message = f"there is no Einsum {name}; {nearest(name, statements)}"
+                message = f"there is no Einsum {name}; {suggest(name, statements)}"
                 raise self.document.error(path, message, key=True)
             for operator, function in changes.items():
                 self._check_operator(operator, function, functions, (*path, operator))
@@ -274,7 +274,7 @@ class _Reader:
             raise self.document.error(path, f"{operator} is no operator; known: *, +, -", key=True)
         if _find_arity(function, functions) != 2:
             binary = [name for name in (*BUILT_IN, *functions) if _find_arity(name, functions) == 2]
-            raise self.document.error(path, f"{function} is no function of two; {nearest(function, binary)}")
+            raise self.document.error(path, f"{function} is no function of two; {suggest(function, binary)}")
 
     def read_iteration(
         self, declared: Mapping[str, tuple[str, ...]], statements: Mapping[str, tuple[Statement, Path]]
@@ -287,17 +287,17 @@ class _Reader:
         for target, source in iterate.carry.items():
             path: Path = ("einsum", "iterate", "carry", target)
             if target not in declared:
-                message = f"{target} is not declared; {nearest(target, declared)}"
+                message = f"{target} is not declared; {suggest(target, declared)}"
                 raise self.document.error(path, message, key=True)
             if source not in outputs:
-                raise self.document.error(path, f"no Einsum makes {source}; {nearest(source, outputs)}")
+                raise self.document.error(path, f"no Einsum makes {source}; {suggest(source, outputs)}")
             fault = _describe_rank_difference(target, source, declared)
             if fault:
                 raise self.document.error(path, fault)
         if iterate.until_empty is not None and iterate.until_empty not in outputs:
             path = ("einsum", "iterate", "until-empty")
             raise self.document.error(
-                path, f"no Einsum makes {iterate.until_empty}; {nearest(iterate.until_empty, outputs)}"
+                path, f"no Einsum makes {iterate.until_empty}; {suggest(iterate.until_empty, outputs)}"
             )
         return Iteration(dict(iterate.carry), iterate.until_empty, iterate.limit)
 
@@ -311,7 +311,7 @@ class _Reader:
         """Return the value that each tensor does not store; ``carry`` passes it on, ``empty`` sets it."""
         for tensor in self.schema.empty:
             if tensor not in declared:
-                message = f"{tensor} is not declared; {nearest(tensor, declared)}"
+                message = f"{tensor} is not declared; {suggest(tensor, declared)}"
                 raise self.document.error(("einsum", "empty", tensor), message, key=True)
         values = dict.fromkeys(declared, 0.0)
         carry = iteration.carry if iteration else {}
@@ -395,4 +395,4 @@ def _choose_empty_value(
 def _computes_sum(statement: Equation) -> bool:
     """Return whether an Einsum computes ``+``: in its expression, or by reducing a rank."""
     ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
-    return "+" in operators_of(statement.expression) or bool(ranks - set(statement.output.ranks))
+    return "+" in iterate_operators(statement.expression) or bool(ranks - set(statement.output.ranks))

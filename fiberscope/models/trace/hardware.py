@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fiberscope.accelerators.yaml_document import Document, Path
 from fiberscope.models.trace.schema import AttributesSchema, ComponentSchema, LevelSchema
 from fiberscope.models.trace.specification import Component, Configuration
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class _Reader:
         # the file may write a class in any case; from here on, its name is that of ``_CLASSES``
         kind = next((name for name in _CLASSES if name.lower() == schema.class_.lower()), None)
         if kind is None:
-            advice = nearest(schema.class_, _CLASSES)
+            advice = suggest(schema.class_, _CLASSES)
             raise self.document.error((*path, "class"), f"there is no class {schema.class_}; {advice}")
         self._check_attributes(kind, schema, path)
         attributes = schema.attributes
@@ -150,7 +150,7 @@ class _Reader:
         names = schema.attributes.model_fields_set  # the attributes in the file, without defaults
         for attribute in names:
             if attribute not in (*allowed.required, *allowed.optional):
-                advice = nearest(attribute, (*allowed.required, *allowed.optional))
+                advice = suggest(attribute, (*allowed.required, *allowed.optional))
                 attribute_path = (*path, "attributes", attribute)
                 raise self.document.error(attribute_path, f"a {kind} has no {attribute}; {advice}", key=True)
         for attribute in allowed.required:
@@ -168,7 +168,7 @@ class _Reader:
             if type_ not in supported:
                 raise self.document.error(
                     (*path, "attributes", "type"),
-                    f"there is no {kind} of type {type_}; {nearest(type_, supported)}",
+                    f"there is no {kind} of type {type_}; {suggest(type_, supported)}",
                 )
         if kind == "Compute":
             if not types:

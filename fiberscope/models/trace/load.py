@@ -28,7 +28,7 @@ from fiberscope.models.trace.schema import SpecificationSchema
 from fiberscope.models.trace.source import Source, find, format_position, replace_coefficients
 from fiberscope.models.trace.specification import Configuration as Architecture
 from fiberscope.models.trace.specification import Einsum, Specification, Tensor
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.expressions.expression import Alias, Statement
 
 STAND_IN = 1  # value of a symbol without a value, in references and in coefficients of indices
@@ -199,7 +199,7 @@ def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, keys: 
     for key, entry in settings.items():
         # a section is a valid key, too; the dots keep ``cache`` from matching ``cache_stages``
         if not any(f"{parameter}.".startswith(f"{key}.") for parameter in parameters):
-            advice = nearest(key, [*source.symbols, *parameters, *Options.model_fields])
+            advice = suggest(key, [*source.symbols, *parameters, *Options.model_fields])
             raise ConfigurationError(f"{entry.origin}: {source.name} has no {kind} {key}; {advice}")
 
 
@@ -233,7 +233,7 @@ def _read_tensors(
     """Return the tensors of the cascade with their orders and formats."""
     for tensor in schema.format:
         if tensor not in cascade.declared:
-            message = f"{tensor} is not declared; {nearest(tensor, cascade.declared)}"
+            message = f"{tensor} is not declared; {suggest(tensor, cascade.declared)}"
             raise document.error(("format", tensor), message, key=True)
     return {
         name: Tensor(
@@ -267,7 +267,7 @@ def _read_einsums(
     bound = [einsum.name for einsum in einsums if not isinstance(einsum.equation, Alias)]
     for name in schema.bindings:
         if name not in bound:
-            message = f"there is no Einsum {name}; {nearest(name, bound)}"
+            message = f"there is no Einsum {name}; {suggest(name, bound)}"
             raise document.error(("bindings", name), message, key=True)
     return tuple(
         replace(

@@ -20,7 +20,7 @@ from fiberscope.models.trace.specification import (
     UniformOccupancy,
     UniformShape,
 )
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.expressions.expression import Alias, Equation, accesses
 from fiberscope.workloads.expressions.grammar import (
     Directive,
@@ -99,7 +99,7 @@ class MappingReader:
         for section, (entries, names, kind) in sections.items():
             for name in entries:
                 if name not in names:
-                    message = f"there is no {kind} {name}; {nearest(name, names)}"
+                    message = f"there is no {kind} {name}; {suggest(name, names)}"
                     raise self.document.error(("mapping", section, name), message, key=True)
 
     def rank_order(self, tensor: str) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ class MappingReader:
         for position, rank in enumerate(ranks):
             if rank not in self.cascade.declared[tensor]:
                 path = ("mapping", "uncompressed", tensor, position)
-                advice = nearest(rank, self.cascade.declared[tensor])
+                advice = suggest(rank, self.cascade.declared[tensor])
                 raise self.document.error(path, f"{tensor} has no rank {rank}; {advice}")
         return ranks
 
@@ -151,7 +151,7 @@ class MappingReader:
         for position, rank in enumerate(order):
             if rank not in loops:
                 raise self.document.error(
-                    (*path, position), f"{name} has no loop {rank}; {nearest(rank, loops)}"
+                    (*path, position), f"{name} has no loop {rank}; {suggest(rank, loops)}"
                 )
             if rank in order[:position]:
                 raise self.document.error((*path, position), f"loop {rank} appears twice")
@@ -184,7 +184,7 @@ class MappingReader:
             rank, _dot, kind = text.partition(".")
             if rank not in loops:
                 raise self.document.error(
-                    (*path, position), f"there is no loop {rank}; {nearest(rank, loops)}"
+                    (*path, position), f"there is no loop {rank}; {suggest(rank, loops)}"
                 )
             if kind not in ("", "pos", "coord"):
                 message = f"{text}: a rank is placed by pos or by coord, as in {rank}.coord"
@@ -223,7 +223,7 @@ class MappingReader:
         rank = next(rank for rank in pending[key][0] if rank not in loops)
         path = ("mapping", "partitioning", name, key)
         return self.document.error(
-            path, f"{name} has no rank {rank} to partition; {nearest(rank, loops)}", key=True
+            path, f"{name} has no rank {rank} to partition; {suggest(rank, loops)}", key=True
         )
 
     def _parse_ranks(self, name: str, key: str) -> tuple[str, ...]:
@@ -255,7 +255,7 @@ class MappingReader:
             raise self.document.error(path, f"{text}: {error}", offset=error.column) from error
         if directive.name not in _DIRECTIVES:
             raise self.document.error(
-                path, f"there is no directive {directive.name}; {nearest(directive.name, _DIRECTIVES)}"
+                path, f"there is no directive {directive.name}; {suggest(directive.name, _DIRECTIVES)}"
             )
         has_leader = directive.name == "uniform_occupancy"
         has_size = directive.name != "flatten"
@@ -269,7 +269,7 @@ class MappingReader:
         inputs = {access.tensor for access in accesses(equation.expression)}
         if leader not in inputs:
             raise self.document.error(
-                path, f"{leader} leads, but is not read by this Einsum; {nearest(leader, inputs)}"
+                path, f"{leader} leads, but is not read by this Einsum; {suggest(leader, inputs)}"
             )
 
     def _partition(
@@ -314,7 +314,7 @@ class MappingReader:
         size = directive.size
         if isinstance(size, str):
             if size not in self.symbols:
-                raise self.document.error(path, f"there is no symbol {size}; {nearest(size, self.symbols)}")
+                raise self.document.error(path, f"there is no symbol {size}; {suggest(size, self.symbols)}")
             size = Fraction(self.symbols[size])  # exact, so that 2.5 is refused and 2.0 is not
         if size is None or size.denominator != 1 or not 1 <= size < 2**62:
             raise self.document.error(
@@ -339,13 +339,13 @@ class MappingReader:
         split = next((step for step in steps if isinstance(step, Split) and step.rank == leader), None)
         if split is None:
             split_ranks = [step.rank for step in steps if isinstance(step, Split)]
-            advice = nearest(leader, split_ranks) if split_ranks else "no rank is"
+            advice = suggest(leader, split_ranks) if split_ranks else "no rank is"
             raise self.document.error(path, f"{rank} follows {leader}, which is not partitioned; {advice}")
         tensors = {access.tensor for access in accesses(equation.expression)}
         declared = [rank for tensor in sorted(tensors) for rank in self.cascade.declared[tensor]]
         if rank not in declared:
             raise self.document.error(
-                path, f"no tensor has a rank {rank}; {nearest(rank, declared)}", key=True
+                path, f"no tensor has a rank {rank}; {suggest(rank, declared)}", key=True
             )
         names = tuple(f"{rank}{level}" for level in range(len(split.directives), -1, -1))
         return Follow(rank, leader, names)

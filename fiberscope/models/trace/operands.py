@@ -11,7 +11,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.operand_arguments import check_factors
 from fiberscope.workloads import NamedTensor, Problem, Workload, draw, is_gemm, open_tensor
 from fiberscope.workloads.canonical import CsrArray, digest
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -137,7 +137,7 @@ def check_names(specification: str, inputs: Sequence[str], names: Iterable[str])
         raise InputError(f"{specification} reads no tensor, so there is nothing to count")
     for name in names:
         if name not in inputs:
-            raise InputError(f"{specification} reads no tensor {name}; {nearest(name, inputs)}")
+            raise InputError(f"{specification} reads no tensor {name}; {suggest(name, inputs)}")
     for name in inputs:
         if name not in names:
             expected = " ".join(f"{name}=FILE" for name in inputs)

@@ -28,7 +28,7 @@ from fiberscope.workloads.expressions.expression import (
     Take,
     reduces,
 )
-from fiberscope.workloads.expressions.points import keys_of
+from fiberscope.workloads.expressions.points import number_points
 from fiberscope.workloads.fibertree import FiberTree
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
@@ -213,7 +213,9 @@ def _gather(
     """Return a tensor's values at all points, and the mask of their presence."""
     shapes = {rank.name: rank.shape for rank in tree.ranks}
     coordinates, values = tree.to_coo()
-    keys = keys_of([coordinates[rank] for rank in declared], [shapes[rank] for rank in declared], len(values))
+    keys = number_points(
+        [coordinates[rank] for rank in declared], [shapes[rank] for rank in declared], len(values)
+    )
     order = np.argsort(keys)
     inside: Mask = np.array(True)
     key = np.array(0, np.int64)

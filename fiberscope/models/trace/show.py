@@ -20,7 +20,7 @@ from fiberscope.models.trace.specification import (
 )
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.table import Table
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.expressions.expression import (
     Access,
     Alias,
@@ -181,7 +181,7 @@ def check_view(name: str) -> None:
     """
     views = (*SPECIFICATION_VIEWS, *RUN_VIEWS)
     if name not in views:
-        raise InputError(f"--show {name}: there is no such view; {nearest(name, views)}")
+        raise InputError(f"--show {name}: there is no such view; {suggest(name, views)}")
 
 
 def describe_blocks(specification: Specification) -> str:

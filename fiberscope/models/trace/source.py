@@ -16,8 +16,8 @@ from fiberscope.accelerators.user_machines import is_path
 from fiberscope.accelerators.yaml_document import overlay
 from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
 from fiberscope.models.trace.old_spellings import respell
-from fiberscope.workloads.errors import nearest
-from fiberscope.workloads.expressions.expression import Equation, scalars
+from fiberscope.workloads.errors import suggest
+from fiberscope.workloads.expressions.expression import Equation, iterate_scalars
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_statement
 
 FILE = "spec.yaml"
@@ -116,7 +116,7 @@ def _find_symbols(text: str) -> list[str]:
     except UnreadableTextError:
         return coefficients
     expression = statement.expression if isinstance(statement, Equation) else None
-    return [*coefficients, *(scalar.name for scalar in (scalars(expression) if expression else ()))]
+    return [*coefficients, *(scalar.name for scalar in (iterate_scalars(expression) if expression else ()))]
 
 
 def replace_coefficients(text: str, values: Mapping[str, object]) -> str:
@@ -175,7 +175,7 @@ def _locate(name: str) -> tuple[str, Path, str]:
     base, variant = _split_variant(name)
     path = _find_machine_specification(base)
     if path is None:
-        advice = nearest(name, list_names())
+        advice = suggest(name, list_names())
         raise ConfigurationError(f"no specification, and no YAML file, is called {name}; {advice}")
     return str(path) if is_path(name) else f"{base}/{FILE}", path, variant
 
@@ -248,7 +248,7 @@ def _apply_variant(node: yaml.MappingNode, variant: str, file: str) -> yaml.Mapp
     if not variant:
         return base
     if variant not in variants:
-        advice = nearest(variant, variants) if variants else "it has none"
+        advice = suggest(variant, variants) if variants else "it has none"
         raise ConfigurationError(f"{file}: there is no variant {variant}; {advice}")
     variant_node = variants[variant]
     if not isinstance(variant_node, yaml.MappingNode):

@@ -34,9 +34,9 @@ from fiberscope.workloads.expressions.expression import (
     Operation,
     Take,
     accesses,
-    operators_of,
+    iterate_operators,
 )
-from fiberscope.workloads.expressions.points import Points, keys_of
+from fiberscope.workloads.expressions.points import Points, number_points
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tree_blocks import blocks
 from fiberscope.workloads.verification import DOUBLE_LIMITS, Comparison, Rounding, compare_values
@@ -72,7 +72,7 @@ def can_project(einsum: Einsum) -> bool:
     rank that it does not count in one factor only.
     """
     equation = einsum.computed
-    operators = {*operators_of(equation.expression), *("+" if has_reduction(einsum) else "")}
+    operators = {*iterate_operators(equation.expression), *("+" if has_reduction(einsum) else "")}
     if any(einsum.operators[operator] != OPERATORS[operator] for operator in operators & set(OPERATORS)):
         return False
     terms = _split_terms(equation.expression, 1, equation.output)
@@ -281,9 +281,9 @@ def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) ->
     There are no overflows if infinity is a regular value.
     """
     coordinates, values = point_by_point(work)
-    keys = keys_of([coordinates[rank] for rank in work.declared], work.sizes, len(values))
+    keys = number_points([coordinates[rank] for rank in work.declared], work.sizes, len(values))
     our_coordinates, ours = output.to_coo()
-    our_keys = keys_of([our_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
+    our_keys = number_points([our_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
     function = work.einsum.operators["+"] if has_reduction(work.einsum) else ""
     if function in CHOICES:
         # Any of a key's values is right, as the mapping decides their order. A value that the output has is

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fiberscope.results.recording.waits import Wait, WaitChains
-from fiberscope.run.debug.views import component_view
+from fiberscope.run.debug.views import build_component_view
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.sim.constants import FIRST_STALL
 from fiberscope.sim.cycle_counts import Ledger
@@ -141,7 +141,7 @@ class MachineCounters:
             KeyError: there is no component of this name.
         """
         component = self.components[name]
-        view = asdict(component_view(self._kernel, component, time))
+        view = asdict(build_component_view(self._kernel, component, time))
         del view["channels"]
         chain = self._wait_chains.find_chain(component, time)
         links = [

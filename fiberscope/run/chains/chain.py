@@ -56,7 +56,7 @@ class Chain:
             if match is None:
                 advice = "give a name to a product of two factors or more"
                 raise InputError(f"--chain: {part.strip()!r} is no product; {advice}, as in Y = A X")
-            products += _pairwise_products(match[1], _NAME.findall(match[2]))
+            products += _split_products(match[1], _NAME.findall(match[2]))
         if not products:
             raise InputError("--chain is empty; write products as in Y = A X; Z = Y W")
         chain = cls(tuple(products))
@@ -118,7 +118,7 @@ class Chain:
         )
 
 
-def _pairwise_products(name: str, factors: Sequence[str]) -> Iterator[Product]:
+def _split_products(name: str, factors: Sequence[str]) -> Iterator[Product]:
     """Split a product of several factors into products of two, multiplied from the left.
 
     An intermediate product is named by its factors: ``Z = A B C`` gives ``A B`` and ``Z``. The blank in its

@@ -21,7 +21,7 @@ from fiberscope.run.configure import DENSE, ResolvedRun, convert_operand, execut
 from fiberscope.run.execute import RunOptions
 from fiberscope.workloads import Workload, WorkloadError, from_scipy
 from fiberscope.workloads.canonical import CsrArray
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.verification import Comparison
 
 
@@ -104,7 +104,7 @@ def _check_chain(resolved: ResolvedRun, chain: Chain, operands: Mapping[str, obj
         )
     for name in operands:
         if name not in chain.operands:
-            raise InputError(f"the chain {chain} reads no {name}; {nearest(name, chain.operands)}")
+            raise InputError(f"the chain {chain} reads no {name}; {suggest(name, chain.operands)}")
     for name in chain.operands:
         if name not in operands:
             raise InputError(f"the chain {chain} reads {name}; give {name}=MATRIX")
@@ -150,7 +150,7 @@ def _execute_product(run: ChainRun, number: int, product: Product) -> bool:
         problem = resolved.maker.load(
             left, None if right is left else right, exact=False, progress=options.report_progress
         )
-        configured = compress_operands(resolved.configured, _written_factors(run, product))
+        configured = compress_operands(resolved.configured, _list_written_factors(run, product))
         step_run = resolved._replace(formats=_find_source_formats(run, product), configured=configured)
         report = execute_converted(step_run, problem, options)
     except FailedRunError as error:
@@ -177,7 +177,7 @@ def _find_source_formats(run: ChainRun, product: Product) -> dict[str, str]:
     return {operand: name for operand, name in names.items() if name is not None}
 
 
-def _written_factors(run: ChainRun, product: Product) -> dict[str, CsrArray]:
+def _list_written_factors(run: ChainRun, product: Product) -> dict[str, CsrArray]:
     """Return the factors that earlier products wrote with coordinates.
 
     The machine reads such a factor with its coordinates, even if it has a value at every position.

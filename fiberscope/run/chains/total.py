@@ -187,15 +187,13 @@ def _build_chain(run: ChainRun) -> parts.Chain:
         steps=dict(run.reports),
         written=run.conversions,
         seconds=sum(
-            _seconds_with_conversions(run, product)
-            for product in run.chain.products
-            if product.name in run.reports
+            _sum_seconds(run, product) for product in run.chain.products if product.name in run.reports
         ),
         traffic_bytes=moved + sum(conversion.moved_bytes for conversion in conversions),
     )
 
 
-def _seconds_with_conversions(run: ChainRun, product: Product) -> float:
+def _sum_seconds(run: ChainRun, product: Product) -> float:
     """Return the seconds of a product with its conversions.
 
     The conversions of the left factor, which the machine reads row by row, and of the result overlap the

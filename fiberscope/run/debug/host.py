@@ -125,12 +125,12 @@ def _serve(host: Host, run: RunRequest, options: dict[str, Any]) -> None:
     except (FailedRunError, UnwrittenFileError) as error:
         answer = "report", Failure(type(error), str(error), error.report)
     except BaseException as error:
-        answer = "error", _picklable(error)
+        answer = "error", _make_picklable(error)
     with suppress(OSError):
         host.connection.send(answer)
 
 
-def _picklable(error: BaseException) -> BaseException:
+def _make_picklable(error: BaseException) -> BaseException:
     """Return an exception that can be pickled: the exception itself, or one with its text."""
     try:
         pickle.loads(pickle.dumps(error))
@@ -191,7 +191,7 @@ class Host:
             except (SimulationError, ValueError, OSError) as error:
                 answer = ("error", InputError(str(error)))
             except Exception as error:
-                answer = ("error", _picklable(error))
+                answer = ("error", _make_picklable(error))
             if self._request is not None and self._result is not None:
                 return self._result
             self.connection.send(answer)

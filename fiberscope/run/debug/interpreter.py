@@ -11,7 +11,7 @@ from fiberscope.results.report.document import Report
 from fiberscope.run.debug.host import Names
 from fiberscope.run.debug.session import Session
 from fiberscope.run.debug.shown import Shown
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 
 class Quit(Exception):  # noqa: N818  (no error)
@@ -57,10 +57,10 @@ def _call_with_path(method: str) -> Callable[..., Any]:
     return lambda session, path, *cycles: getattr(session, method)(path, *map(_parse_number, cycles))
 
 
-def _help(_session: Session, name: str = "") -> Shown:
+def _show_help(_session: Session, name: str = "") -> Shown:
     if name:
         command = _find_command(name)
-        return Shown(f"{_usage(command)}: {command.description}")
+        return Shown(f"{_format_usage(command)}: {command.description}")
     width = max(len(f"{name} {command.arguments}") for name, command in COMMANDS.items())
     lines = [
         f"{f'{name} {command.arguments}':{width}}  {command.description}"
@@ -69,7 +69,7 @@ def _help(_session: Session, name: str = "") -> Shown:
     return Shown("\n".join(lines))
 
 
-def _quit(_session: Session) -> Shown:
+def _end_session(_session: Session) -> Shown:
     raise Quit
 
 
@@ -95,8 +95,8 @@ COMMANDS: Mapping[str, _Command] = {
     "timeline": _Command("FILE [N]", "write a timeline of the next N cycles", _call_with_path("timeline")),
     "report": _Command("", "show the report as far as the run has come", _call_with_texts("report")),
     "info": _Command("", "show the cycle, breakpoints and snapshots", _call_with_texts("info")),
-    "help": _Command("[COMMAND]", "show the commands, or what a command does", _help),
-    "quit": _Command("", "end the session", _quit),
+    "help": _Command("[COMMAND]", "show the commands, or what a command does", _show_help),
+    "quit": _Command("", "end the session", _end_session),
 }
 
 
@@ -119,11 +119,11 @@ def completions(names: Names, line: str) -> list[str]:
         # A condition or expression is one argument of several words; blanks may be repeated.
         index = 0 if command.takes_line else len([text for text in preceding[1:] if text])
         kind = kinds[index] if index < len(kinds) else ""
-        choices = _choices(names, kind, preceding[-1])
+        choices = _list_choices(names, kind, preceding[-1])
     return [choice for choice in choices if choice.startswith(word)]
 
 
-def _choices(names: Names, kind: str, previous: str) -> Sequence[str]:
+def _list_choices(names: Names, kind: str, previous: str) -> Sequence[str]:
     """Return the possible values of an argument.
 
     Args:
@@ -160,7 +160,7 @@ def execute(session: Session, line: str) -> Shown | Report | None:
     # A line that is one argument counts as one text; without a text, a required argument is missing.
     required = [argument for argument in command.arguments.split() if not argument.startswith("[")]
     if not len(required) <= len(texts) <= len(command.arguments.split()):
-        raise InputError(f"{line.strip()}: write it as {_usage(command)}")
+        raise InputError(f"{line.strip()}: write it as {_format_usage(command)}")
     answer: Shown | Report = command.call(session, *texts)
     return answer
 
@@ -175,12 +175,12 @@ def _find_command(word: str) -> _Command:
         [word] if word in COMMANDS else [name for name in COMMANDS if name.startswith(word)]
     )
     if len(names) != 1:
-        advice = f"it may be {' or '.join(names)}" if names else nearest(word, COMMANDS)
+        advice = f"it may be {' or '.join(names)}" if names else suggest(word, COMMANDS)
         raise InputError(f"{word} is no command; {advice}")
     return COMMANDS[names[0]]
 
 
-def _usage(command: _Command) -> str:
+def _format_usage(command: _Command) -> str:
     """Return the full name of a command and its arguments."""
     name = next(name for name, entry in COMMANDS.items() if entry is command)
     return f"{name} {command.arguments}".strip()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fiberscope.accelerators.machine import Machine
 from fiberscope.base.errors import InputError
 from fiberscope.results.recording.waits import Wait, find_wait_chain
-from fiberscope.run.debug.views import ComponentView, QueueView, component_view, queue_view
+from fiberscope.run.debug.views import ComponentView, QueueView, build_component_view, queue_view
 from fiberscope.sim import SimulationError
 from fiberscope.sim.condition import SIGNS, Predicate
 from fiberscope.sim.scopes import choose, choose_one, matches_any
@@ -105,7 +105,7 @@ class Phase:
         kernel, words = self.machine.kernel, expression.split()
         try:
             if len(words) <= 2 and not any(sign in expression for sign in SIGNS):  # a pattern and a name
-                gauges = gauges_of(kernel, words, _error_factory(expression), self.start)
+                gauges = gauges_of(kernel, words, _choose_error_factory(expression), self.start)
                 values = [(gauge.names, gauge.read(time)) for gauge in gauges]
                 return ", ".join(names[value] if names else f"{value:,}" for names, value in values)
             return "yes" if Trigger(expression, kernel, "expression", self.start).holds(time) else "no"
@@ -125,7 +125,7 @@ class Phase:
             SimulationError: no component matches.
         """
         views = [
-            component_view(self.machine.kernel, component, time)
+            build_component_view(self.machine.kernel, component, time)
             for component in choose(self.machine.kernel.components, [pattern])
         ]
         return [replace(view, cycle=view.cycle + self.start, since=view.since + self.start) for view in views]
@@ -150,6 +150,6 @@ class Phase:
         return [replace(wait, since=wait.since + self.start) for wait in chain]
 
 
-def _error_factory(expression: str) -> Callable[[str, bool], SimulationError]:
+def _choose_error_factory(expression: str) -> Callable[[str, bool], SimulationError]:
     """Return the function that makes the errors of ``gauges_of``; its flag, for an example, is ignored."""
     return lambda reason, _example: SimulationError(f"the expression {expression!r}: {reason}")

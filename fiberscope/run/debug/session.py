@@ -68,7 +68,7 @@ class Session:
         self._root = origin.process_id if isinstance(origin, ForkedSimulator) else 0
         self.stop: Stop = self._live.call("stop", "cycle")
         self._max_snapshots = snapshots if self._root else 0  # besides the start; forks are required
-        self._snapshot_limit = snapshot_memory or _half_of_memory()  # bytes
+        self._snapshot_limit = snapshot_memory or _compute_half_of_memory()  # bytes
         self._visited: deque[int] = deque(maxlen=VISITED)
         self._breaks: dict[int, str] = {}
         self._last_break = 0
@@ -113,7 +113,7 @@ class Session:
 
     def step(self, cycles: int = 1) -> Shown:
         """Run for a number of cycles, or to a breakpoint."""
-        return self._advance(self.cycle + _at_least_one(cycles), None, list(self._breaks))
+        return self._advance(self.cycle + _check_cycles(cycles), None, list(self._breaks))
 
     def until(self, condition: str) -> Shown:
         """Run to the first cycle in which a condition holds, or to a breakpoint.
@@ -125,7 +125,7 @@ class Session:
 
     def back(self, cycles: int = 1) -> Shown:
         """Go back by a number of cycles, at most to the start."""
-        return self.goto(max(0, self.cycle - _at_least_one(cycles)))
+        return self.goto(max(0, self.cycle - _check_cycles(cycles)))
 
     def goto(self, cycle: int) -> Shown:
         """Go to an earlier or later cycle, without stops at breakpoints.
@@ -148,7 +148,7 @@ class Session:
     def _advance(self, cycle: int | None, until: str | None, breaks: Sequence[int]) -> Shown:
         """Run in time slices, with snapshots in between."""
         for condition in [self._breaks[number] for number in breaks]:
-            self._ask("check", condition)
+            self._call_host("check", condition)
         self._is_interrupted = False
         self._notify(True)
         while True:
@@ -159,11 +159,11 @@ class Session:
                 is_running = self.stop.reason == "slice"
                 self._notify(is_running)
             if not is_running:
-                return format_stop(self.stop, self._watched_values())
+                return format_stop(self.stop, self._read_watched_values())
 
     def _run_slice(self, cycle: int | None, until: str | None, breaks: Sequence[int]) -> Stop:
         texts = [self._breaks[number] for number in breaks]
-        stop: Stop = self._ask("advance", cycle, until, texts, SLICE_SECONDS)
+        stop: Stop = self._call_host("advance", cycle, until, texts, SLICE_SECONDS)
         if stop.reason == "break":
             return replace(stop, number=breaks[stop.number])
         if stop.reason == "slice" and self._is_interrupted:
@@ -179,7 +179,7 @@ class Session:
         self._is_interrupted = True
         self._live.interrupt()
 
-    def _ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (the method's result)
+    def _call_host(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (the method's result)
         with self.lock:
             return self._live.call(method, *arguments)
 
@@ -196,7 +196,7 @@ class Session:
                 the arguments.
             arguments: further arguments, which must be picklable.
         """
-        return self._ask("observe", function, *arguments)
+        return self._call_host("observe", function, *arguments)
 
     def _take_snapshot(self) -> None:
         """Take a snapshot of the current cycle, and drop snapshots beyond the limits."""
@@ -208,11 +208,11 @@ class Session:
         for simulator in (older, self._newest):  # the others no longer change
             simulator.measure_memory()
         while len(self._snapshots) > self._max_snapshots + 1 or (
-            len(self._snapshots) > 1 and self._snapshot_bytes() > self._snapshot_limit
+            len(self._snapshots) > 1 and self._measure_snapshots() > self._snapshot_limit
         ):
             self._drop_snapshot()
 
-    def _snapshot_bytes(self) -> int:
+    def _measure_snapshots(self) -> int:
         """Return the measured bytes of all snapshots."""
         return sum(simulator.memory_bytes for simulator in self._snapshots.values())
 
@@ -234,7 +234,7 @@ class Session:
         Raises:
             InputError: the text is no condition on this machine.
         """
-        self._ask("check", condition)
+        self._call_host("check", condition)
         self._last_break += 1
         self._breaks[self._last_break] = condition
         return Shown(f"breakpoint {self._last_break}: {condition}")
@@ -261,16 +261,16 @@ class Session:
         Raises:
             InputError: the expression is neither.
         """
-        value = self._ask("value", expression)
+        value = self._call_host("value", expression)
         self._watches.append(expression)
         return Shown(f"{expression}: {value}")
 
-    def _watched_values(self) -> list[tuple[str, str]]:
-        return [(expression, self._ask("value", expression)) for expression in self._watches]
+    def _read_watched_values(self) -> list[tuple[str, str]]:
+        return [(expression, self._call_host("value", expression)) for expression in self._watches]
 
     def show(self, name: str) -> Shown:
         """Return a component in full, or a table if the name or pattern matches several components."""
-        return format_components(self._ask("show", name))
+        return format_components(self._call_host("show", name))
 
     def frame(self, pattern: str) -> pd.DataFrame:
         """Return states, cycles and counters of the components that match a pattern, as a DataFrame."""
@@ -284,17 +284,17 @@ class Session:
                 **view.accounts,
                 **view.counters,
             }
-            for view in self._ask("show", pattern)
+            for view in self._call_host("show", pattern)
         ]
         return pd.DataFrame(rows).set_index("component")
 
     def queue(self, channel: str) -> Shown:
         """Return the tokens in a channel, oldest first."""
-        return format_queue(self._ask("queue", channel))
+        return format_queue(self._call_host("queue", channel))
 
     def why(self, name: str) -> Shown:
         """Return the wait chain from a component to the root cause."""
-        return format_chain(self._ask("why", name))
+        return format_chain(self._call_host("why", name))
 
     def wave(self, path: str | Path, cycles: int | None = None, scopes: Sequence[str] = ()) -> Shown:
         """Write a waveform of the next cycles, or to the end; the current cycle does not change."""
@@ -309,7 +309,7 @@ class Session:
     ) -> Shown:
         """Record in a temporary copy of the simulation."""
         if cycles is not None:
-            _at_least_one(cycles)
+            _check_cycles(cycles)
         copy = self.copy()
         try:
             stop = copy.call(method, path, cycles, *further_arguments)
@@ -319,13 +319,13 @@ class Session:
 
     def names(self) -> Names:
         """Return the names of components, channels and quantities."""
-        names: Names = self._ask("names")
+        names: Names = self._call_host("names")
         return names
 
     def info(self) -> Shown:
         """Show the cycle, breakpoints, watched quantities, and snapshots."""
         lines = [
-            str(format_stop(self.stop, self._watched_values())),
+            str(format_stop(self.stop, self._read_watched_values())),
             f"breakpoints: {'; '.join(f'{n}: {text}' for n, text in self._breaks.items()) or 'none'}",
             f"snapshots: {', '.join(f'{cycle:,}' for cycle in self._snapshots)}",
         ]
@@ -348,7 +348,7 @@ class Session:
         return finished
 
 
-def _at_least_one(cycles: int) -> int:
+def _check_cycles(cycles: int) -> int:
     """Check a number of cycles.
 
     Raises:
@@ -359,7 +359,7 @@ def _at_least_one(cycles: int) -> int:
     return cycles
 
 
-def _half_of_memory() -> int:
+def _compute_half_of_memory() -> int:
     """Return half of the host's memory in bytes; practically unbounded if the system does not report it."""
     if not hasattr(os, "sysconf"):
         return 1 << 62

@@ -47,7 +47,7 @@ class Shown:
         """Return the answer as plain text."""
         if all(isinstance(part, str) for part in self.parts):
             return "\n".join(map(str, self.parts))
-        console, text = _console(record=True)
+        console, text = _build_console(record=True)
         self.show(console)
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
@@ -55,13 +55,13 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """Return the answer as HTML for a notebook."""
-        console, _text = _console(record=True)
+        console, _text = _build_console(record=True)
         self.show(console)
         code = '<pre style="line-height:normal">{code}</pre>'
         return console.export_html(inline_styles=True, code_format=code)
 
 
-def _console(*, record: bool = False) -> tuple[Console, io.StringIO]:
+def _build_console(*, record: bool = False) -> tuple[Console, io.StringIO]:
     from rich.console import Console  # noqa: PLC0415  (it takes time to load)
 
     text = io.StringIO()
@@ -69,7 +69,7 @@ def _console(*, record: bool = False) -> tuple[Console, io.StringIO]:
     return Console(file=text, width=WIDTH, record=record, **options), text  # type: ignore[arg-type]
 
 
-def _table(*headings: str, right: Sequence[int] = ()) -> Any:  # noqa: ANN401
+def _build_table(*headings: str, right: Sequence[int] = ()) -> Any:  # noqa: ANN401
     """Return an empty table of rich; the columns ``right`` are right-aligned."""
     from rich import box  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
@@ -94,10 +94,10 @@ def format_components(views: Sequence[ComponentView]) -> Shown:
     """Format one component in full, or several components as a table."""
     if len(views) == 1:
         return _format_component(views[0])
-    table = _table("component", "state", "since", "busy", "counters", right=(2, 3))
+    table = _build_table("component", "state", "since", "busy", "counters", right=(2, 3))
     for view in views:
         busy = f"{view.accounts.get('busy', 0):,}"
-        table.add_row(view.name, view.state, f"{view.since:,}", busy, _pairs(view.counters))
+        table.add_row(view.name, view.state, f"{view.since:,}", busy, _pair_numbers(view.counters))
     return Shown(table, data=views)
 
 
@@ -107,11 +107,11 @@ def _format_component(view: ComponentView) -> Shown:
     lines = [
         f"{view.name} ({view.kind}), cycle {view.cycle:,} of clock {view.clock}",
         f"state: {view.state} since cycle {view.since:,}{peers}{more}",
-        f"cycles: {_pairs(view.accounts) or 'none'}",
-        f"counters: {_pairs(view.counters) or 'none'}",
+        f"cycles: {_pair_numbers(view.accounts) or 'none'}",
+        f"counters: {_pair_numbers(view.counters) or 'none'}",
         f"signals: {', '.join(f'{name} {value}' for name, value in view.signals.items()) or 'none'}",
     ]
-    table = _table("port", "", "other end", "tokens", "of", "pushed", "popped", right=(3, 4, 5, 6))
+    table = _build_table("port", "", "other end", "tokens", "of", "pushed", "popped", right=(3, 4, 5, 6))
     moved = [channel for channel in view.channels if channel.pushes]
     for channel in moved:
         capacity = "" if channel.capacity is None else f"{channel.capacity:,}"
@@ -123,7 +123,7 @@ def _format_component(view: ComponentView) -> Shown:
     return Shown("\n".join(lines), *([table] if moved else []), data=view)
 
 
-def _pairs(numbers: Any) -> str:  # noqa: ANN401
+def _pair_numbers(numbers: Any) -> str:  # noqa: ANN401
     return ", ".join(f"{name} {number:,}" for name, number in numbers.items() if number)
 
 
@@ -134,7 +134,7 @@ def format_queue(queue: QueueView) -> Shown:
     if not queue.tokens:
         return Shown(head, data=queue)
     numbers = range(len(queue.fields) + 2)
-    table = _table("", "seen from", *queue.fields, right=numbers)
+    table = _build_table("", "seen from", *queue.fields, right=numbers)
     for position, (arrival, words) in enumerate(queue.tokens):
         texts = [
             f"{word:#x}" if field == "address" else f"{word:g}" if isinstance(word, float) else f"{word:,}"

@@ -83,7 +83,7 @@ class QueueView:
     tokens: Sequence[tuple[int, Sequence[float]]]
 
 
-def component_view(kernel: Kernel, component: Component, time: int) -> ComponentView:
+def build_component_view(kernel: Kernel, component: Component, time: int) -> ComponentView:
     """Describe a component in one cycle.
 
     Args:
@@ -113,7 +113,7 @@ def component_view(kernel: Kernel, component: Component, time: int) -> Component
         peers,
         {name: cycles for name, cycles in accounts.items() if cycles},
         component.counters(),
-        _signals(component),
+        _read_signals(component),
         [
             ChannelView(
                 stall.label,
@@ -130,7 +130,7 @@ def component_view(kernel: Kernel, component: Component, time: int) -> Component
     )
 
 
-def _signals(component: Component) -> dict[str, str]:
+def _read_signals(component: Component) -> dict[str, str]:
     """Return the signals by name; a value without the name of a state is a number."""
     signals = component.signals()
     return {

@@ -209,20 +209,20 @@ Statement: TypeAlias = Equation | Alias
 
 def accesses(expression: Expression) -> Iterator[Access]:
     """Yield the tensor accesses of an expression, from left to right."""
-    return (node for node in subexpressions(expression) if isinstance(node, Access))
+    return (node for node in iterate_subexpressions(expression) if isinstance(node, Access))
 
 
-def scalars(expression: Expression) -> Iterator[Scalar]:
+def iterate_scalars(expression: Expression) -> Iterator[Scalar]:
     """Yield the scalars of an expression, from left to right."""
-    return (node for node in subexpressions(expression) if isinstance(node, Scalar))
+    return (node for node in iterate_subexpressions(expression) if isinstance(node, Scalar))
 
 
-def operators_of(expression: Expression) -> Iterator[str]:
+def iterate_operators(expression: Expression) -> Iterator[str]:
     """Yield operators and function names of an expression, once for each application, from the outside in.
 
     An operation on n operands is n - 1 applications. ``Take``, ``Sum`` and ``Split`` yield no name of theirs.
     """
-    for node in subexpressions(expression):
+    for node in iterate_subexpressions(expression):
         if isinstance(node, Operation):
             # a negation, with a single operand, is one application
             yield from [node.operator] * max(1, len(node.operands) - 1)
@@ -230,14 +230,14 @@ def operators_of(expression: Expression) -> Iterator[str]:
             yield node.function
 
 
-def subexpressions(expression: Expression) -> Iterator[Expression]:
+def iterate_subexpressions(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and its subexpressions, from the outside in and from left to right."""
     yield expression
     if isinstance(expression, Sum | Split):
-        yield from subexpressions(expression.operand)
+        yield from iterate_subexpressions(expression.operand)
     elif isinstance(expression, Operation | Take | Call):
         for operand in expression.operands:
-            yield from subexpressions(operand)
+            yield from iterate_subexpressions(operand)
 
 
 def reduces(equation: Equation) -> bool:

@@ -34,7 +34,7 @@ class Function:
     lowered: bool = True
 
 
-def _numpy(name: str) -> Callable[..., Any]:
+def _wrap_numpy(name: str) -> Callable[..., Any]:
     """Return a function of numpy, which is imported at the first evaluation."""
 
     def apply(*operands: Any) -> Any:  # noqa: ANN401  (numbers or arrays)
@@ -43,7 +43,7 @@ def _numpy(name: str) -> Callable[..., Any]:
     return apply
 
 
-def _truth(name: str) -> Callable[..., Any]:
+def _wrap_predicate(name: str) -> Callable[..., Any]:
     """Return a predicate of numpy with the results 1 and 0."""
 
     def apply(*operands: Any) -> Any:  # noqa: ANN401  (numbers or arrays)
@@ -59,16 +59,16 @@ _ALL = (
     Function("div", operator.truediv, "/", of_both=True, divides=True),
     Function("take", lambda _one, other: other, of_both=True),
     Function("neg", operator.neg, multiplies=True),
-    Function("min", _numpy("minimum"), lowered=False),
-    Function("max", _numpy("maximum"), lowered=False),
-    Function("or", _truth("logical_or"), lowered=False),
-    Function("and", _truth("logical_and"), lowered=False),
+    Function("min", _wrap_numpy("minimum"), lowered=False),
+    Function("max", _wrap_numpy("maximum"), lowered=False),
+    Function("or", _wrap_predicate("logical_or"), lowered=False),
+    Function("and", _wrap_predicate("logical_and"), lowered=False),
     Function("first", lambda left, _right: left, lowered=False),
     Function("second", lambda _left, right: right, lowered=False),
-    Function("differs", _truth("not_equal"), lowered=False),
-    Function("less", _truth("less"), lowered=False),
-    Function("exp", _numpy("exp"), lowered=False),
-    Function("sqrt", _numpy("sqrt"), lowered=False),
-    Function("abs", _numpy("abs"), lowered=False),
+    Function("differs", _wrap_predicate("not_equal"), lowered=False),
+    Function("less", _wrap_predicate("less"), lowered=False),
+    Function("exp", _wrap_numpy("exp"), lowered=False),
+    Function("sqrt", _wrap_numpy("sqrt"), lowered=False),
+    Function("abs", _wrap_numpy("abs"), lowered=False),
 )
 FUNCTIONS: Mapping[str, Function] = {function.name: function for function in _ALL}

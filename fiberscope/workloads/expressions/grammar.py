@@ -24,7 +24,7 @@ from fiberscope.workloads.expressions.expression import (
     Statement,
     Take,
 )
-from fiberscope.workloads.expressions.unreadable import UnreadableTextError, check_size, syntax_error
+from fiberscope.workloads.expressions.unreadable import UnreadableTextError, build_syntax_error, check_size
 
 __all__ = [
     "Directive",
@@ -114,7 +114,7 @@ def parse_arithmetic(text: str) -> Expression:
 
 
 @cache
-def _parser() -> Lark:
+def _build_parser() -> Lark:
     grammar = files(__package__).joinpath("einsum.lark").read_text(encoding="utf-8")
     # An absent optional part in brackets is None, so that ``multiple`` can distinguish ``2`` from ``2*k``.
     return Lark(grammar, parser="lalr", start=list(_STARTS), maybe_placeholders=True)
@@ -123,14 +123,14 @@ def _parser() -> Lark:
 def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - the type depends on the start
     check_size(text)
     try:
-        return _Tree().transform(_parser().parse(text.replace(_ASTERISK_OPERATOR, "*"), start=start))
+        return _Tree().transform(_build_parser().parse(text.replace(_ASTERISK_OPERATOR, "*"), start=start))
     except VisitError as error:
         # lark wraps all errors of the methods of ``_Tree``
         if isinstance(error.orig_exc, UnreadableTextError):
             raise error.orig_exc from error
         raise
     except UnexpectedInput as error:
-        raise syntax_error(error, text) from error
+        raise build_syntax_error(error, text) from error
 
 
 @v_args(inline=True)
@@ -171,13 +171,13 @@ class _Tree(Transformer[Any, Any]):
 
     def multiple(self, *tokens: Any) -> Index:  # noqa: ANN401 - signs, number, name or None
         *signs, number, name = tokens
-        factor = _whole_number(number) * (-1) ** len(signs)
+        factor = _parse_whole_number(number) * (-1) ** len(signs)
         # a lower-case variable names the rank of the same upper-case letter: ``k`` runs over ``K``
         return Index((), factor) if name is None else Index(((str(name).upper(), factor),))
 
     def variable(self, *tokens: Any) -> Index:  # noqa: ANN401 - signs, name, number or None
         *signs, name, number = tokens
-        factor = (1 if number is None else _whole_number(number)) * (-1) ** len(signs)
+        factor = (1 if number is None else _parse_whole_number(number)) * (-1) ** len(signs)
         return Index(((str(name).upper(), factor),))
 
     def plus(self, first: Expression, second: Expression) -> Operation:
@@ -235,7 +235,7 @@ def _flatten(operator: str, first: Expression, second: Expression) -> Operation:
     return Operation(operator, (*(first.operands if flattens else (first,)), second))  # type: ignore[union-attr]
 
 
-def _whole_number(token: Any) -> int:  # noqa: ANN401 - a token
+def _parse_whole_number(token: Any) -> int:  # noqa: ANN401 - a token
     number = Fraction(token)
     if number.denominator != 1:
         raise UnreadableTextError(f"{token} in an index: it should be a whole number", token.start_pos)

@@ -50,17 +50,17 @@ class Points:
     def select(self, positions: Integers) -> Points:
         """Return the points at these positions, which may repeat."""
         columns = {variable: column[positions] for variable, column in self.columns.items()}
-        return self._with(columns, lambda numbers: numbers[positions])
+        return self._replace_columns(columns, lambda numbers: numbers[positions])
 
     def keys(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Integers:
         """Return one number for each point, in the order of these variables; without variables, all are 0.
 
         Args:
             variables: variables of the points, the most significant first.
-            shapes: sizes of the variables; see ``keys_of`` for their limit.
+            shapes: sizes of the variables; see ``number_points`` for their limit.
         """
         columns = [self.columns[variable] for variable in variables]
-        return keys_of(columns, [shapes[variable] for variable in variables], len(self))
+        return number_points(columns, [shapes[variable] for variable in variables], len(self))
 
     def sum_equal(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Points:
         """Return a point for each set of points that agree in ``variables``, with the sum of their values.
@@ -76,7 +76,7 @@ class Points:
         columns = {variable: self.columns[variable][order[starts]] for variable in variables}
         if not len(starts):  # ``reduceat`` refuses an empty array
             return Points(columns, self.values, self.sizes)
-        return self._with(columns, lambda numbers: np.add.reduceat(numbers[order], starts))
+        return self._replace_columns(columns, lambda numbers: np.add.reduceat(numbers[order], starts))
 
     def join(
         self,
@@ -113,13 +113,13 @@ class Points:
                 return Points(columns, values, values)
             return Points(columns, values, np.abs(function(points.sizes, matches.sizes)))
 
-    def _with(self, columns: dict[str, Integers], change: Callable[[Values], Values]) -> Points:
+    def _replace_columns(self, columns: dict[str, Integers], change: Callable[[Values], Values]) -> Points:
         """Return points with other columns, and the same change of values and sizes."""
         values = change(self.values)
         return Points(columns, values, values if self.sizes is self.values else change(self.sizes))
 
 
-def keys_of(columns: Sequence[Integers], shapes: Sequence[int], count: int) -> Integers:
+def number_points(columns: Sequence[Integers], shapes: Sequence[int], count: int) -> Integers:
     """Return one number for each point. The numbers are ordered as the coordinates of the points.
 
     Args:

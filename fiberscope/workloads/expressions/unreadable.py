@@ -62,7 +62,7 @@ def check_size(text: str) -> None:
             raise UnreadableTextError(f"more than {_DEEPEST} parentheses within one another", column)
 
 
-def syntax_error(error: UnexpectedInput, text: str) -> UnreadableTextError:
+def build_syntax_error(error: UnexpectedInput, text: str) -> UnreadableTextError:
     """Return the error of a parser in plain words: the unexpected text, its position, the expected texts."""
     if isinstance(error, UnexpectedCharacters):  # a character with which no terminal of the grammar begins
         column = error.pos_in_stream or 0

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 from fiberscope.workloads.formats.compressed import Bsr, Csc, Csr
 from fiberscope.workloads.formats.coordinates import Coo, Csf
 from fiberscope.workloads.formats.flat import Dense, Rlc, Zvc
 from fiberscope.workloads.formats.format import Encoded, Field, Format, index_bits
 from fiberscope.workloads.formats.header import from_bytes, to_bytes
-from fiberscope.workloads.formats.numbers import WIDTHS, check_width, numbers_of, words_of
+from fiberscope.workloads.formats.numbers import WIDTHS, check_width, convert_to_numbers, convert_to_words
 
 __all__ = [
     "FORMATS",
@@ -31,12 +31,12 @@ __all__ = [
     "Rlc",
     "Zvc",
     "check_width",
+    "convert_to_numbers",
+    "convert_to_words",
     "format_called",
     "from_bytes",
     "index_bits",
-    "numbers_of",
     "to_bytes",
-    "words_of",
 ]
 
 FORMATS: dict[str, Format] = {
@@ -58,5 +58,5 @@ def format_called(name: str) -> Format:
     if runs := re.fullmatch("rlc([0-9]{1,9})(-value)?", name.lower()):
         return Rlc(int(runs[1]), bool(runs[2]))
     if name.lower() not in FORMATS:
-        raise WorkloadError(f"no format is called {name!r}", fix=nearest(name, FORMATS))
+        raise WorkloadError(f"no format is called {name!r}", fix=suggest(name, FORMATS))
     return FORMATS[name.lower()]

@@ -49,11 +49,11 @@ class Csr(Matrices):
         """Return the items: row pointers from cumulative counts, the columns, and the values."""
         rows, columns = tensor.coordinates
         # the entries of a tensor are sorted by row, then by column, as CSR stores them
-        return {"row_ptr": _pointers(rows, tensor.shape[0]), "col_ids": columns, "values": words}
+        return {"row_ptr": _build_pointers(rows, tensor.shape[0]), "col_ids": columns, "values": words}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the nonzeros, with a row for each."""
-        rows = _row_numbers(encoded["row_ptr"])
+        rows = _list_row_numbers(encoded["row_ptr"])
         return (rows, encoded["col_ids"].astype(np.int64)), encoded["values"]
 
 
@@ -81,11 +81,11 @@ class Csc(Matrices):
         if order is not None:
             rows, words = rows[order], words[order]
         # pointers are sums of counts, for which the columns need not be sorted
-        return {"col_ptr": _pointers(columns, tensor.shape[1]), "row_ids": rows, "values": words}
+        return {"col_ptr": _build_pointers(columns, tensor.shape[1]), "row_ids": rows, "values": words}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the nonzeros, sorted by row first."""
-        columns, rows = _row_numbers(encoded["col_ptr"]), encoded["row_ids"].astype(np.int64)
+        columns, rows = _list_row_numbers(encoded["col_ptr"]), encoded["row_ids"].astype(np.int64)
         order = lexical_order((rows, columns), encoded.shape)
         if order is None:
             return (rows, columns), encoded["values"]
@@ -134,7 +134,7 @@ class Bsr(Matrices):
 
     def counts(self, tensor: SparseTensor) -> dict[str, int]:
         """Return the counts. Blocks are distinguished by their positions on the grid."""
-        return {"nonzeros": tensor.nonzeros, "blocks": len(self._blocks(tensor)[0])}
+        return {"nonzeros": tensor.nonzeros, "blocks": len(self._find_blocks(tensor)[0])}
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
         """Return the expected counts, if each position is a nonzero with the same probability.
@@ -162,16 +162,16 @@ class Bsr(Matrices):
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
         """Return the items. Each nonzero is at its position in its block."""
-        blocks, numbers = self._blocks(tensor)
+        blocks, numbers = self._find_blocks(tensor)
         rows, columns = self.grid(tensor.shape)
         block_rows, block_columns = coordinates_at((rows, columns), blocks)
         row, column = (coordinates % self.block for coordinates in tensor.coordinates)
         values = np.zeros(len(blocks) * self.block**2, dtype=words.dtype)
         # ``values`` is row-major by block, row and column; positions without a nonzero stay 0
         values[(numbers * self.block + row) * self.block + column] = words
-        return {"row_ptr": _pointers(block_rows, rows), "col_ids": block_columns, "values": values}
+        return {"row_ptr": _build_pointers(block_rows, rows), "col_ids": block_columns, "values": values}
 
-    def _blocks(self, tensor: SparseTensor) -> tuple[Integers, Integers]:
+    def _find_blocks(self, tensor: SparseTensor) -> tuple[Integers, Integers]:
         """Return the grid positions of blocks with a nonzero, and the block number of each nonzero."""
         rows, columns = self.grid(tensor.shape)
         positions = tensor.coordinates[0] // self.block * columns + tensor.coordinates[1] // self.block
@@ -188,11 +188,11 @@ class Bsr(Matrices):
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the nonzeros of all blocks, sorted by row first, without the zeros that blocks store."""
         values = encoded["values"]
-        # ``words_of`` never rounds a nonzero to 0, so that a word of 0 is a position without a nonzero
+        # ``convert_to_words`` rounds no nonzero to 0, so that a word of 0 is a position without a nonzero
         positions = np.flatnonzero(values)
         # ``coordinates_at`` ignores the first size; the number of blocks would be exact
         number, row, column = coordinates_at((len(values), self.block, self.block), positions)
-        rows = _row_numbers(encoded["row_ptr"])[number] * self.block + row
+        rows = _list_row_numbers(encoded["row_ptr"])[number] * self.block + row
         columns = encoded["col_ids"].astype(np.int64)[number] * self.block + column
         order = lexical_order((rows, columns), encoded.shape)
         if order is None:
@@ -209,7 +209,7 @@ def _block_lengths(size: int, block: int) -> dict[int, int]:
     return {block: full_blocks, **({remainder: 1} if remainder else {})}
 
 
-def _pointers(numbers: Integers, size: int) -> Integers:
+def _build_pointers(numbers: Integers, size: int) -> Integers:
     """Return the index of the first entry of each number below ``size``, and the end.
 
     The entries must be sorted by these numbers when they are stored; here only their counts matter.
@@ -217,7 +217,7 @@ def _pointers(numbers: Integers, size: int) -> Integers:
     return np.append(0, np.cumsum(np.bincount(numbers, minlength=size)))
 
 
-def _row_numbers(pointers: Items) -> Integers:
+def _list_row_numbers(pointers: Items) -> Integers:
     """Return the number of the row, or column, of each entry."""
     lengths = pointers[1:].astype(np.int64) - pointers[:-1].astype(np.int64)
     return np.repeat(np.arange(len(pointers) - 1), lengths)

@@ -26,22 +26,25 @@ class Coo(Format):
         nonzeros = counts["nonzeros"]
         ids = [
             Span(name, nonzeros, index_bits(size))
-            for name, size in zip(_array_names(shape), shape, strict=True)
+            for name, size in zip(_list_array_names(shape), shape, strict=True)
         ]
         return [*ids, Span("values", nonzeros, bits)]
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
         """Return the items in the order of the tensor."""
-        return {**dict(zip(_array_names(tensor.shape), tensor.coordinates, strict=True)), "values": words}
+        return {
+            **dict(zip(_list_array_names(tensor.shape), tensor.coordinates, strict=True)),
+            "values": words,
+        }
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the items in the order of the tensor."""
-        return tuple(encoded[name].astype(np.int64) for name in _array_names(encoded.shape)), encoded[
+        return tuple(encoded[name].astype(np.int64) for name in _list_array_names(encoded.shape)), encoded[
             "values"
         ]
 
 
-def _array_names(shape: Sequence[int]) -> list[str]:
+def _list_array_names(shape: Sequence[int]) -> list[str]:
     """Return the names of the arrays of coordinates."""
     return ["row_ids", "col_ids"] if len(shape) == 2 else [f"ids_{rank}" for rank in range(len(shape))]
 
@@ -76,7 +79,9 @@ class Csf(Format):
     def counts(self, tensor: SparseTensor) -> dict[str, int]:
         """Return the counts. A node is counted at its first nonzero."""
         # the nodes of the last level are the nonzeros, which have their own count
-        above = [int(np.count_nonzero(first_of_nodes)) for first_of_nodes in _first_of_nodes(tensor)[:-1]]
+        above = [
+            int(np.count_nonzero(first_of_nodes)) for first_of_nodes in _mask_first_of_nodes(tensor)[:-1]
+        ]
         return dict(zip(self.count_names(tensor.shape), [tensor.nonzeros, *above], strict=True))
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
@@ -92,7 +97,7 @@ class Csf(Format):
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
         """Return the items. A nonzero is the first of a node if its prefix of coordinates is new."""
-        first_of_nodes = _first_of_nodes(tensor)
+        first_of_nodes = _mask_first_of_nodes(tensor)
         items: dict[str, Integers | Items] = {"values": words}
         for level, (is_first, coordinates) in enumerate(zip(first_of_nodes, tensor.coordinates, strict=True)):
             items[f"crd_{level + 1}"] = coordinates[is_first]
@@ -120,7 +125,7 @@ def _count_names(shape: Sequence[int]) -> list[str]:
     return [*(f"nodes_{level}" for level in range(1, len(shape))), "nonzeros"]
 
 
-def _first_of_nodes(tensor: SparseTensor) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _mask_first_of_nodes(tensor: SparseTensor) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     """Return, by level, a mask of the nonzeros that are the first of a node.
 
     The nonzeros are in lexicographic order, so the nonzeros of a node are adjacent.

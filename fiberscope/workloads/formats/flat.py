@@ -132,7 +132,7 @@ class Rlc(Flat):
         """Return the counts. A run of zeros has a continuation for each whole step."""
         return {
             "nonzeros": tensor.nonzeros,
-            "continuations": int((self._zeros_before(tensor) // self.step).sum()),
+            "continuations": int((self._count_zeros_before(tensor) // self.step).sum()),
         }
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
@@ -153,7 +153,7 @@ class Rlc(Flat):
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
         """Return the items; each nonzero follows its continuations."""
-        zeros_before = self._zeros_before(tensor)
+        zeros_before = self._count_zeros_before(tensor)
         continuations = zeros_before // self.step
         # the entry of a nonzero comes after all continuations up to it
         positions = np.arange(len(zeros_before)) + np.cumsum(continuations)
@@ -165,7 +165,7 @@ class Rlc(Flat):
         values[positions] = words
         return {"runs": runs, "values": values}
 
-    def _zeros_before(self, tensor: SparseTensor) -> Integers:
+    def _count_zeros_before(self, tensor: SparseTensor) -> Integers:
         """Return the number of zeros before each nonzero."""
         return np.diff(tensor.positions(), prepend=-1) - 1
 

@@ -21,7 +21,7 @@ from fiberscope.workloads.formats.bit_packing import (
     pack_items,
     unpack_items,
 )
-from fiberscope.workloads.formats.numbers import check_width, numbers_of, words_of
+from fiberscope.workloads.formats.numbers import check_width, convert_to_numbers, convert_to_words
 from fiberscope.workloads.tensor import SparseTensor
 
 MAX_ITEMS = 2**31  # items of an encoded array
@@ -195,7 +195,7 @@ class Format(ABC):
         if (longest := max(layout, key=lambda span: span.length)).length > MAX_ITEMS:
             fault = f"{self.name}: {longest.name} of {int(longest.length):,} items; at most {MAX_ITEMS:,}"
             raise WorkloadError(f"{fault} are made", fix="only its size can be computed")
-        items = self.items(nonzeros, words_of(nonzeros.values, bits))
+        items = self.items(nonzeros, convert_to_words(nonzeros.values, bits))
         fields = [
             Field(name, width, np.asarray(items[name]).astype(item_type(width), copy=False))
             for name, _, width in layout
@@ -205,7 +205,7 @@ class Format(ABC):
     def decode(self, encoded: Encoded) -> SparseTensor:
         """Decode an encoded tensor."""
         coordinates, words = self.points(encoded)
-        return SparseTensor(encoded.shape, coordinates, numbers_of(words, encoded.bits))
+        return SparseTensor(encoded.shape, coordinates, convert_to_numbers(words, encoded.bits))
 
     def pack(self, encoded: Encoded) -> list[Words]:
         """Return the arrays as stored in memory, each in separate lines."""

@@ -31,7 +31,7 @@ def check_width(bits: int) -> None:
         raise WorkloadError(f"values of {bits} bits", fix="formats hold values of 8, 16 or 32 bits")
 
 
-def words_of(values: Values, bits: int) -> Items:
+def convert_to_words(values: Values, bits: int) -> Items:
     """Return the words nearest to values, ties to even.
 
     A nonzero stays nonzero and finite: a value out of range becomes the number with its sign and the least or
@@ -47,7 +47,7 @@ def words_of(values: Values, bits: int) -> Items:
     check_width(bits)
     bound = _GREATEST[bits]
     if bits == 8:
-        words = _eight_bits(values)
+        words = _convert_to_eight_bits(values)
     else:
         floats = np.clip(values, -bound, bound).astype(f"<f{bits // 8}")
         words = floats.view(item_type(bits))
@@ -59,8 +59,8 @@ def words_of(values: Values, bits: int) -> Items:
     return words
 
 
-def numbers_of(words: Items, bits: int) -> Values:
-    """Return the values of words as doubles; the inverse of ``words_of`` for words of numbers.
+def convert_to_numbers(words: Items, bits: int) -> Values:
+    """Return the values of words as doubles; the inverse of ``convert_to_words`` for words of numbers.
 
     Args:
         words: unsigned integers.
@@ -71,7 +71,7 @@ def numbers_of(words: Items, bits: int) -> Values:
     """
     check_width(bits)
     if bits == 8:
-        magnitudes = np.append(_magnitudes(), np.nan)  # code 127 is NaN
+        magnitudes = np.append(_build_magnitudes(), np.nan)  # code 127 is NaN
         signed_values: Values = np.concatenate([magnitudes, -magnitudes])
         return signed_values[words]
     floats = words.astype(item_type(bits), copy=False).view(f"<f{bits // 8}")
@@ -80,7 +80,7 @@ def numbers_of(words: Items, bits: int) -> Values:
 
 
 @cache
-def _magnitudes() -> Values:
+def _build_magnitudes() -> Values:
     """Return the magnitudes of the 127 codes of E4M3 that are numbers."""
     codes = np.arange(127)
     exponent, mantissa = codes >> 3, codes & 7  # four bits and three bits; the sign is apart
@@ -92,9 +92,9 @@ def _magnitudes() -> Values:
     return magnitudes
 
 
-def _eight_bits(values: Values) -> Items:
+def _convert_to_eight_bits(values: Values) -> Items:
     """Return the E4M3 words nearest to values; larger magnitudes become the largest number."""
-    magnitudes, absolute = _magnitudes(), np.abs(values)
+    magnitudes, absolute = _build_magnitudes(), np.abs(values)
     halfway = (magnitudes[1:] + magnitudes[:-1]) / 2
     # Magnitudes grow with their codes, so the code is the number of halfway points below the value
     codes = np.searchsorted(halfway, absolute)  # the lower code at a tie

@@ -18,7 +18,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from fiberscope.workloads.canonical import Integers
-from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, suggest
 
 WORD_BYTES = 4
 
@@ -91,5 +91,5 @@ def find_metric(name: str) -> Metric:
         WorkloadError: there is no such metric.
     """
     if name not in METRICS:
-        raise WorkloadError(f"no size of a tile is called {name!r}", fix=nearest(name, METRICS))
+        raise WorkloadError(f"no size of a tile is called {name!r}", fix=suggest(name, METRICS))
     return METRICS[name]

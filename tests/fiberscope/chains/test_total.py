@@ -10,7 +10,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope.results.report.parts import Conversion
 from fiberscope.run.chains.chain import Chain
-from fiberscope.run.chains.total import _seconds_with_conversions
+from fiberscope.run.chains.total import _sum_seconds
 
 PRODUCT_SECONDS, PRODUCT_BYTES, BYTES_PER_SECOND = 10.0, 60, 10
 TOTALS = {  # top-level keys of a report that are numbers
@@ -52,7 +52,7 @@ def seconds_of(
     run: Any = SimpleNamespace(
         reports={product.name: step}, conversions={product.name: written} if written else {}
     )
-    return _seconds_with_conversions(run, product)
+    return _sum_seconds(run, product)
 
 
 BORROWS = ("pe.multiplier",)

@@ -159,7 +159,7 @@ def test_a_run_that_is_not_done_now_says_why(
 def test_other_sources_are_refused_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fiberscope.explore.sweeps import archive_rerun, plan
 
-    monkeypatch.setattr(plan, "_source_digest", lambda roots: "0" * 64)
+    monkeypatch.setattr(plan, "_compute_source_digest", lambda roots: "0" * 64)
     with pytest.raises(
         InputError, match=r"^study.zip: gamma on uniform.* has other parameters now; --anyway"
     ):

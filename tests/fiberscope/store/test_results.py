@@ -150,15 +150,15 @@ def test_estimated_cycles_have_their_half_width_and_the_sample_its_text() -> Non
         "cycles_high": [1030, None, None],
     }
     plain = pa.table({**columns, "sampling": [sample, None, None]})
-    shown = command._with_spreads(plain)
+    shown = command._add_spreads(plain)
     assert shown.to_pydict() == {
         "workload": ["a", "b", "c"],
         "cycles": ["1,000 +- 3%", "2,000", ""],
         "sampling": ["5 windows of 100 cycles, seed 1", None, None],
     }
-    assert command._with_spreads(pa.table(columns)).column_names == ["workload", "cycles"]
+    assert command._add_spreads(pa.table(columns)).column_names == ["workload", "cycles"]
     whole = pa.table({"cycles": [1000], "cycles_low": [970]})
-    assert command._with_spreads(whole) is whole
+    assert command._add_spreads(whole) is whole
 
 
 @pytest.mark.parametrize(("count", "last"), [(40, "39"), (41, "and 1 more; --csv FILE has all of them")])

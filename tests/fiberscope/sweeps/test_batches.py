@@ -56,6 +56,6 @@ def test_points_go_one_by_one_as_long_as_nobody_knows_what_they_take() -> None:
 
 def test_the_time_left_is_shared_by_all_workers() -> None:
     tasks = [task(number, seconds) for number, seconds in enumerate((2.0, 2.0, 60.0, 60.0))]
-    assert known(tasks, 1).remaining_seconds() == pytest.approx(122.0)
-    assert known(tasks, 4).remaining_seconds() == pytest.approx(30.5)
+    assert known(tasks, 1).estimate_remaining_seconds() == pytest.approx(122.0)
+    assert known(tasks, 4).estimate_remaining_seconds() == pytest.approx(30.5)
     assert known(tasks, 4).describe_remaining_time() == "about 0:00:30 left"

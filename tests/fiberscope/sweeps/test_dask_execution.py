@@ -24,7 +24,7 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.dask_execution import execute_batches
-from fiberscope.explore.sweeps.local_workers import credentials
+from fiberscope.explore.sweeps.local_workers import build_credentials
 from fiberscope.explore.sweeps.plan import plan_tasks
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.point_process import _CHILD_COMMAND, Limits
@@ -335,7 +335,7 @@ def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_swee
 ) -> None:
     chance, store, scheduler = random.Random(sweeps), tmp_path / "s", workers.scheduler.address
     pauses = list(range(1, 1 + 5 * (sweeps + deaths)))
-    key = credentials(workers.security, "client")
+    key = build_credentials(workers.security, "client")
     options = {"accelerator": toy, "workloads": SLOW, "grid": {"lane.pause": pauses}}
     options |= {"store": store, "scheduler": scheduler, "progress": False}
     seen: dict[str, bytes] = {}

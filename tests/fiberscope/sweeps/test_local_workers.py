@@ -20,7 +20,7 @@ from distributed.security import Security
 import fiberscope
 from fiberscope.base.errors import InputError
 from fiberscope.base.processes import StartError, check_processes
-from fiberscope.explore.sweeps.clusters import _with_tls
+from fiberscope.explore.sweeps.clusters import _add_tls
 from fiberscope.explore.sweeps.local_workers import _ErrorOutput
 
 SEARCHED = ["--minimise", "cycles", "--over", "space.yaml", "--points", "2"]
@@ -67,7 +67,7 @@ def test_who_has_not_the_key_of_a_sweep_cannot_give_it_tasks(workers: Any, stran
 
 
 def test_a_batch_cluster_has_tls_and_no_http_server(tmp_path: Path) -> None:
-    options = _with_tls({"cores": 1, "worker_extra_args": ["--lifetime", "1h"]}, str(tmp_path))
+    options = _add_tls({"cores": 1, "worker_extra_args": ["--lifetime", "1h"]}, str(tmp_path))
     assert (options["protocol"], options["security"].require_encryption) == ("tls://", True)
     assert options["shared_temp_directory"] == str(tmp_path)
     assert options["scheduler_options"] == {"dashboard": False, "dashboard_address": None}
@@ -179,8 +179,8 @@ def test_errors_of_the_start_are_printed_when_all_workers_have_started(
     is_silent: bool, printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     errors = _ErrorOutput(io.BytesIO(b"first\nsecond \xff\n"))
-    assert (errors.last_line(), capsys.readouterr().err) == ("second \ufffd", "")
+    assert (errors.read_last_line(), capsys.readouterr().err) == ("second \ufffd", "")
     if is_silent:
-        errors.silence()
+        errors.stop_forwarding()
     errors.start_forwarding()
     assert capsys.readouterr().err == printed

@@ -35,10 +35,10 @@ def test_the_rules_of_every_machine_name_its_parameters_and_scale_in_proportion(
     assert "multipliers" in scaling.same
     for resource, rule in scaling.same.items():
         assert rule.parameters.keys() <= configured.keys()
-        own = scaling.amount(resource, configured)
+        own = scaling.compute_amount(resource, configured)
         if resource != "area":
             twice = {key: configured[key] * 2**power for key, power in rule.parameters.items()}  # type: ignore[operator]
-            assert scaling.amount(resource, {**configured, **twice}) == pytest.approx(2 * (own or 0))
+            assert scaling.compute_amount(resource, {**configured, **twice}) == pytest.approx(2 * (own or 0))
 
 
 def test_a_new_machine_can_be_scaled(here: Path) -> None:

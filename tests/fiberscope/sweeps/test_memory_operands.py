@@ -8,7 +8,7 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.memory_operands import saved_operands
+from fiberscope.explore.sweeps.memory_operands import save_operands
 from fiberscope.workloads import from_scipy, load
 from fiberscope.workloads.errors import WorkloadError
 
@@ -16,27 +16,27 @@ A = sparse.random_array((30, 30), density=0.1, rng=1, format="csr")
 
 
 def test_texts_stay_as_they_are() -> None:
-    with saved_operands(["wiki-Vote", "a b"], None) as names:
+    with save_operands(["wiki-Vote", "a b"], None) as names:
         assert names == {"wiki-Vote": "", "a b": ""}
-    with saved_operands("wiki-Vote", None) as names:
+    with save_operands("wiki-Vote", None) as names:
         assert names == {"wiki-Vote": ""}
-    with saved_operands((), None) as names:
+    with save_operands((), None) as names:
         assert names == {}
-    with saved_operands(Path("a folder/a.mtx"), None) as names:
+    with save_operands(Path("a folder/a.mtx"), None) as names:
         assert names == {"'a folder/a.mtx'": ""}
 
 
 def test_a_matrix_is_a_file_while_the_context_lasts(tmp_path: Path) -> None:
-    with saved_operands([A, "wiki-Vote", from_scipy(A.T, "my matrix")], None) as names:
+    with save_operands([A, "wiki-Vote", from_scipy(A.T, "my matrix")], None) as names:
         first, _, last = (Path(text) for text in names)
         assert list(names.values()) == ["memory", "", "my matrix"]
         assert (load(str(first)).matrix != A).nnz == 0
         assert last.name == "my_matrix.npz"
     assert not first.exists()
-    with saved_operands(A.toarray(), tmp_path / "a store") as names:
+    with save_operands(A.toarray(), tmp_path / "a store") as names:
         (text,) = names
     assert (load(text.strip("'")).matrix != A).nnz == 0
-    with saved_operands(A, tmp_path / "a store") as names:
+    with save_operands(A, tmp_path / "a store") as names:
         assert list(names) == [text]  # the same content
 
 
@@ -46,7 +46,7 @@ def test_names_and_objects_that_cannot_be_are_refused() -> None:
         ([np.ones((2, 2, 2))], WorkloadError),
         (object(), WorkloadError),
     ):
-        with pytest.raises(error, match="memory"), saved_operands(workloads, None):
+        with pytest.raises(error, match="memory"), save_operands(workloads, None):
             pass
 
 

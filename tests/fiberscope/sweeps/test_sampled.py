@@ -133,7 +133,7 @@ def test_a_search_knows_the_rows_of_its_own_request_alone(store):
     def known(sample):
         asked = Point("sim", "gamma", MATRIX, base, sample=None if sample is None else asdict(sample))
         search = Search([asked], space, [Goal("cycles")], store, 4)
-        return len(search.designs("cycles")), search.spreads()
+        return len(search.designs("cycles")), search.list_spreads()
 
     assert known(None) == (1, [0])
     designs, (spread,) = known(REQUEST)
@@ -170,9 +170,9 @@ def test_the_speedups_of_a_suite_have_the_error_of_both_runs():
     suite = Suite(["a", "b"], ["x", "y"], "a", runs)
     assert suite.spread("x", "b") == pytest.approx(0.05)
     assert (suite.spread("x", "a"), suite.spread("y", "b")) == (0, 0)
-    assert suite.mean_spread("b") == pytest.approx(0.025)
+    assert suite.compute_mean_spread("b") == pytest.approx(0.025)
     wide = replace(suite, runs={**runs, ("y", "a"): replace(runs["y", "a"], interval=(880, 1120))})
-    assert wide.mean_spread("b") == pytest.approx(hypot(0.05, 0.12) / 2)  # errors are independent
+    assert wide.compute_mean_spread("b") == pytest.approx(hypot(0.05, 0.12) / 2)  # errors are independent
     made = suite_table(suite)
     assert made.rows[0] == ["x", "1,000 +- 3%", "1.00", "500 +- 4%", "2.00 +- 5%"]
     assert made.rows[1] == ["y", "1,000", "1.00", "250", "4.00"]

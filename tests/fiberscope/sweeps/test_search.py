@@ -18,7 +18,7 @@ from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.search import Goal, Limit, Search
 from fiberscope.explore.sweeps.search_plot import draw_designs
-from fiberscope.explore.sweeps.search_space import distribution_of, read_space
+from fiberscope.explore.sweeps.search_space import build_distribution, read_space
 from fiberscope.explore.sweeps.space import Range
 from fiberscope.explore.sweeps.task_status import TaskOutcome
 from fiberscope.results.figures.front import pareto_front
@@ -60,9 +60,9 @@ def test_a_search_goes_on_where_it_was_ended_and_ends_when_nothing_is_left(
     front = {
         one for one in measured if not any(o != one and o[0] <= one[0] and o[1] <= one[1] for o in measured)
     }
-    assert {tuple(values) for _params, values in search.best()} == front
+    assert {tuple(values) for _params, values in search.find_best()} == front
     assert {
-        tuple(values) for _params, values in searched(tmp_path, small, 6).best()
+        tuple(values) for _params, values in searched(tmp_path, small, 6).find_best()
     } == front  # of the store alone
 
 
@@ -72,7 +72,7 @@ def test_points_of_other_searches_and_failures_teach_nothing(
     searched(tmp_path, small, 2).run(ExecutorChoice(scheduler=scheduler), Limits(0.001), quiet=True)
     point = Point("sim", "gamma", small, {"memory.channels": 8})
     other = Search([point], read_space(tmp_path / "search.yaml", point), GOALS, Store(tmp_path / "s"), 2)
-    assert searched(tmp_path, small, 2).best() == other.best() == []
+    assert searched(tmp_path, small, 2).find_best() == other.find_best() == []
 
 
 def rewritten(original: Store, folder: Path, **changes: object) -> Store:
@@ -116,7 +116,7 @@ def test_a_search_counts_the_designs_of_its_own_space_and_sources_alone(
     rewritten(three_designs, tmp_path / "s", **changes)
     again = searched(tmp_path, small, 3)
     assert len(again.designs("cycles")) == counted
-    assert (again.best() != []) == bool(counted)
+    assert (again.find_best() != []) == bool(counted)
     assert (again.store.hidden(), len(again.store.frame())) == ((3, 0) if "source" in changes else (0, 3))
 
 
@@ -186,7 +186,7 @@ def test_a_design_that_failed_is_not_measured(small: str, tmp_path: Path, status
     store = Store(tmp_path / "s", make=True)
     ran(store, Point("sim", "gamma", small, {"pe.count": 2}), status=status)
     search = Search([Point("sim", "gamma", small)], SPACE_OF_PES, [Goal("cycles")], store, 9)
-    assert (search.designs("cycles"), search.best()) == ([], [])
+    assert (search.designs("cycles"), search.find_best()) == ([], [])
 
 
 def test_a_size_is_measured_beside_points_that_are_refused(
@@ -197,7 +197,7 @@ def test_a_size_is_measured_beside_points_that_are_refused(
     )
     search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
     assert sorted(search.store.frame()["status"]) == ["done", "refused"]
-    assert search.best() == [({"fibercache.size": "3MiB"}, [3 << 20])]
+    assert search.find_best() == [({"fibercache.size": "3MiB"}, [3 << 20])]
     assert search.store.table("SELECT sum(fibercache_size) AS total FROM runs").to_pylist() == [
         {"total": 5 << 20}
     ]
@@ -210,7 +210,7 @@ def test_energy_and_area_are_measures(scheduler: str, small: str, tmp_path: Path
     rows = search.store.frame()
     assert (rows["edp"] == rows["energy_pj"] * 1e-12 * rows["seconds"]).all()
     assert (rows["ed2p"] == rows["edp"] * rows["seconds"]).all()
-    smallest = min(values[1] for _params, values in search.best())
+    smallest = min(values[1] for _params, values in search.find_best())
     assert smallest == rows["area_um2"].min() < rows["area_um2"].max()
 
 
@@ -231,7 +231,7 @@ def test_a_design_over_a_limit_is_none_of_the_best(
     search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
     counts = {"<": [1], "<=": [1, 2], ">": [3], ">=": [2, 3]}[sign]
     for one in (search, searched(tmp_path, small, 9, goals, space="pe.count: [1, 2, 3]", limits=[limit])):
-        assert [params["pe.count"] for params, _values in one.best()] == counts
+        assert [params["pe.count"] for params, _values in one.find_best()] == counts
         assert sorted(one.designs("pe_count")) == [([count], count in counts) for count in (1, 2, 3)]
     assert len(counts) == kept
 
@@ -257,12 +257,15 @@ def test_of_several_workloads_a_measure_is_the_geometric_mean_and_a_limit_is_kep
     frame = search.store.frame()
     assert len(frame) == 4
     means = {count: geometric_mean(rows["cycles"]) for count, rows in frame.groupby("pe.count")}
-    ((params, (value,)),) = search.best()
+    ((params, (value,)),) = search.find_best()
     assert (params["pe.count"], value) == (min(means, key=lambda count: means[count]), min(means.values()))
     smaller = sorted(frame.groupby("pe.count")["cycles"].max())[
         0
     ]  # of the design that is better at its worst
-    assert [len(found([Limit.parse(f"cycles {sign} {smaller}")]).best()) for sign in ("<", "<=")] == [0, 1]
+    assert [len(found([Limit.parse(f"cycles {sign} {smaller}")]).find_best()) for sign in ("<", "<=")] == [
+        0,
+        1,
+    ]
 
 
 def test_a_search_goes_through_the_sources_once_however_often_a_design_is_suggested(
@@ -338,7 +341,7 @@ def test_the_picture_has_every_design_and_the_front(scheduler: str, small: str, 
     }
     assert shown == {"over a limit": 2, "designs": 4}
     assert {tuple(point) for point in axes.lines[0].get_xydata()} == {
-        tuple(values) for _params, values in search.best()
+        tuple(values) for _params, values in search.find_best()
     }
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("cycles", "pe_count * fibercache_ways")
 
@@ -382,6 +385,6 @@ def test_a_space_that_cannot_be_costs_a_line(small: str, tmp_path: Path, text: s
 def test_a_range_is_drawn_between_its_ends_in_its_steps(
     keys: dict[str, object], kind: type, low: float, high: float, step: float | None, log: bool
 ) -> None:
-    drawn = distribution_of("pe.count", Range.model_validate(keys))
+    drawn = build_distribution("pe.count", Range.model_validate(keys))
     assert isinstance(drawn, kind)
     assert vars(drawn) == {"low": low, "high": high, "step": step, "log": log}

@@ -30,7 +30,7 @@ def test_a_range_is_kept_to_in_steps_and_in_order(
     low: int, more: int, step: int, scale: str, one: float, other: float
 ) -> None:
     span = spanned(**{"from": low, "to": low + more, "step": step, "scale": scale})
-    first, second = span.value_at(min(one, other)), span.value_at(max(one, other))
+    first, second = span.compute_value(min(one, other)), span.compute_value(max(one, other))
     assert low <= first <= second <= low + more
     assert isinstance(first, int)
     assert (first - low) % step == 0
@@ -39,7 +39,7 @@ def test_a_range_is_kept_to_in_steps_and_in_order(
 
 def test_every_number_of_a_range_is_drawn() -> None:
     span = spanned(**{"from": 2, "to": 5})
-    assert [span.value_at(share / 8) for share in range(8)] == [2, 2, 3, 3, 4, 4, 5, 5]
+    assert [span.compute_value(share / 8) for share in range(8)] == [2, 2, 3, 3, 4, 4, 5, 5]
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_samples_and_searches_have_the_numbers_of_the_steps(
     low: float, high: float, step: float, expected: list[float]
 ) -> None:
     span = spanned(**{"from": low, "to": high, "step": step})
-    drawn = [span.value_at((part + 0.5) / 240) for part in range(240)]
+    drawn = [span.compute_value((part + 0.5) / 240) for part in range(240)]
     assert sorted({round(number, 9) for number in drawn}) == expected
     counts = Counter(round(number, 9) for number in drawn)
     assert set(counts.values()) == {240 // len(expected)}
-    distribution = pytest.importorskip("fiberscope.explore.sweeps.search_space").distribution_of("a", span)
+    distribution = pytest.importorskip("fiberscope.explore.sweeps.search_space").build_distribution("a", span)
     steps = round((distribution.high - distribution.low) / distribution.step)
     found = [round(distribution.low + number * distribution.step, 9) for number in range(steps + 1)]
     assert found == expected
@@ -68,7 +68,7 @@ def test_samples_and_searches_have_the_numbers_of_the_steps(
 @pytest.mark.parametrize(("low", "high"), [(1, 2.5), (0.5, 2)])
 def test_a_range_with_a_fraction_at_either_end_is_of_fractions(low: float, high: float) -> None:
     span = spanned(**{"from": low, "to": high})
-    assert [span.value_at(share) for share in (0.0, 0.25, 0.5)] == [
+    assert [span.compute_value(share) for share in (0.0, 0.25, 0.5)] == [
         low,
         low + 0.25 * (high - low),
         (low + high) / 2,
@@ -77,12 +77,12 @@ def test_a_range_with_a_fraction_at_either_end_is_of_fractions(low: float, high:
 
 def test_a_log_scale_draws_small_ones_as_often() -> None:
     span = spanned(**{"from": 1.0, "to": 10000.0, "scale": "log"})
-    assert math.isclose(span.value_at(0.5), 100.0)
+    assert math.isclose(span.compute_value(0.5), 100.0)
 
 
 def test_sizes_have_units() -> None:
     span = spanned(**{"from": "64KiB", "to": "3MiB", "step": "64KiB"})
-    assert {span.value_at(share / 100) % 65536 for share in range(100)} == {0}
+    assert {span.compute_value(share / 100) % 65536 for share in range(100)} == {0}
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
 
 from fiberscope.explore.sweeps import resources
-from fiberscope.explore.sweeps.suite import suite_result
-from fiberscope.explore.sweeps.suite_columns import CellFormat, choose_format, mean_cell, number_cell
+from fiberscope.explore.sweeps.suite import build_suite_result
+from fiberscope.explore.sweeps.suite_columns import CellFormat, choose_format, format_mean_cell, number_cell
 from fiberscope.results.figures.front import pareto_front
 from fiberscope.results.figures.roofline import _find_extent
 from fiberscope.results.figures.study_runs import _name_series, _name_workloads, shorten_workloads
@@ -37,7 +37,7 @@ def suite_of(values: dict[str, tuple[float, float]], measure: str) -> Any:
 )
 def test_a_mean_has_the_interval_of_its_weights(mean: str, spread: float) -> None:
     suite = suite_of({"a": (100.0, 0.1), "b": (300.0, 0.0)}, "cycles")
-    assert mean_cell(suite, "cycles", PLAIN, mean, "m").endswith(format_half_width(spread))
+    assert format_mean_cell(suite, "cycles", PLAIN, mean, "m").endswith(format_half_width(spread))
 
 
 def test_a_speedup_has_the_interval_of_both_runs_and_a_count_its_own() -> None:
@@ -74,7 +74,10 @@ def test_a_ridge_far_from_all_runs_does_not_stretch_the_scale() -> None:
 
 def test_a_value_of_0_has_an_arithmetic_mean_alone() -> None:
     suite = suite_of({"a": (0.0, 0.0), "b": (3.0, 0.0)}, "cycles")
-    cells = [mean_cell(suite, "cycles", PLAIN, mean, "m") for mean in ("arithmetic", "geometric", "harmonic")]
+    cells = [
+        format_mean_cell(suite, "cycles", PLAIN, mean, "m")
+        for mean in ("arithmetic", "geometric", "harmonic")
+    ]
     assert cells == ["1.50", "", ""]
 
 
@@ -86,9 +89,9 @@ def test_a_value_beyond_all_prefixes_has_the_last(value: float, unit: str) -> No
 def test_workers_are_busy_for_a_share_of_all_their_cycles() -> None:
     row = dict.fromkeys(("cycles", "seconds", "cycles_high"), 0.0) | {"cycles_low": nan}
     row |= {"status": "done", "reason": "", "workload_source": "real", "digest": ""}
-    done = suite_result({**row, "busy": 2.0, "input_stall": 3.0, "output_stall": 4.0, "idle": 1.0})
+    done = build_suite_result({**row, "busy": 2.0, "input_stall": 3.0, "output_stall": 4.0, "idle": 1.0})
     assert done.measures["utilization"] == pytest.approx(0.2)
-    assert "utilization" not in suite_result(row | dict.fromkeys(ACCOUNTS, 0.0)).measures
+    assert "utilization" not in build_suite_result(row | dict.fromkeys(ACCOUNTS, 0.0)).measures
 
 
 def test_runs_of_a_figure_have_their_own_names_and_the_settings_that_tell_them_apart() -> None:

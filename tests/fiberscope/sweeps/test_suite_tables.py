@@ -12,15 +12,15 @@ from fiberscope.accelerators import find, names
 from fiberscope.accelerators.configuration import load, values
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.evaluation import Evaluation
-from fiberscope.explore.sweeps.resources import Resources, read_resources, resource_warnings
+from fiberscope.explore.sweeps.resources import Resources, list_resource_warnings, read_resources
 from fiberscope.explore.sweeps.scaling import read_scaling
 from fiberscope.explore.sweeps.suite import Suite, SuiteResult
 from fiberscope.explore.sweeps.suite_columns import COLUMNS, MEANS, check_choices
 from fiberscope.explore.sweeps.suite_views import (
-    evaluation_latex,
+    build_resource_table,
+    format_evaluation_latex,
+    format_suite_latex,
     note_lines,
-    resource_table,
-    suite_latex,
     suite_table,
 )
 from fiberscope.results.report.latex import escape_latex, format_latex_tabular
@@ -95,10 +95,10 @@ def test_costs_are_intervals_or_lower_bounds_in_rows_and_means() -> None:
     assert [row[2] for row in table.rows] == ["3.00", "3.00+", "3.00+"]
     several = suite_of()
     known = replace(several, resources={"m_0": Resources(1, 1, 1, 2e6, 1e9, 3e6)})
-    assert resource_table(known).rows[0][4] == "2 to 3"
+    assert build_resource_table(known).rows[0][4] == "2 to 3"
     assert not any("lower bound" in line for line in note_lines(known))
     bound = replace(several, resources={"m_0": Resources(1, 1, 1, 2e6, 1e9)})
-    assert resource_table(bound).rows[0][4] == "2+"
+    assert build_resource_table(bound).rows[0][4] == "2+"
     assert any("lower bound" in line and "m_0" in line for line in note_lines(bound))
 
 
@@ -176,7 +176,7 @@ def cells_of(row: str) -> int:
 @pytest.mark.parametrize("machines", [1, 2, 5])
 @pytest.mark.parametrize("columns", [["speedup"], ["cycles", "speedup"], list(COLUMNS)])
 def test_latex_has_no_fault(machines: int, columns: list[str]) -> None:
-    latex = suite_latex(suite_of(machines, (900, 1100)), columns, list(MEANS))
+    latex = format_suite_latex(suite_of(machines, (900, 1100)), columns, list(MEANS))
     assert faults(latex) == []
     assert r"x\%y" in latex
     assert r"m\_0" in latex
@@ -210,21 +210,21 @@ def test_text_is_escaped() -> None:
 
 
 def test_machines_that_differ_by_more_than_two_times_are_named() -> None:
-    assert resource_warnings(suite_of(2).resources) == []
+    assert list_resource_warnings(suite_of(2).resources) == []
     assert note_lines(suite_of(3)) == [
         "Unequal machines: m_2 has 3 times the multipliers of m_0",
         "Unequal machines: m_2 has 3 times the bandwidth of m_0",
     ]
-    assert resource_table(suite_of(1)).rows == [("m_0", "10", "1", "2", "", "1")]
+    assert build_resource_table(suite_of(1)).rows == [("m_0", "10", "1", "2", "", "1")]
     backwards = dict(reversed(suite_of(3).resources.items()))
-    assert resource_warnings(backwards) == note_lines(suite_of(3))
+    assert list_resource_warnings(backwards) == note_lines(suite_of(3))
 
 
 @pytest.mark.parametrize("machine", names())
 def test_every_machine_says_its_multipliers(machine: str) -> None:
     accelerator = find(machine)
     configured = values(load(accelerator.configuration, accelerator.folder / "config.yaml", name=machine))
-    multipliers = read_scaling(accelerator.folder).amount("multipliers", configured)
+    multipliers = read_scaling(accelerator.folder).compute_amount("multipliers", configured)
     assert multipliers == {
         "gamma": 32,
         "extensor": 128,
@@ -257,7 +257,7 @@ def test_a_fault_of_the_file_is_a_line_below_the_tables(
     monkeypatch.setattr("fiberscope.explore.sweeps.resources._find_machine", lambda _row: folder)
     resources = read_resources({"config": '{"pe.count": 2}', "seconds": 1e-6, "cycles": 1000})
     assert resources.multipliers is None
-    assert resource_warnings({"mine": resources}) == [
+    assert list_resource_warnings({"mine": resources}) == [
         "mine: scaling.yaml: there is no pe.cuont; did you mean pe.count?"
     ]
 
@@ -267,7 +267,7 @@ def test_a_machine_that_is_gone_is_a_line_below_the_tables(tmp_path: Path) -> No
     resources = read_resources({**row, "cycles": 1000, "area_um2": 7.0})
     assert (resources.multipliers, resources.sram_bytes) == (None, None)
     assert (resources.area_um2, resources.hertz) == (7.0, 1e9)
-    (line,) = resource_warnings({"mine": resources})
+    (line,) = list_resource_warnings({"mine": resources})
     assert "there is no such file" in line
 
 
@@ -289,9 +289,9 @@ def test_a_run_of_another_command_has_no_multipliers() -> None:
 
 
 def test_notes_stand_below_the_first_table_of_several() -> None:
-    suite = suite_of().with_evaluation({})
+    suite = suite_of().replace_evaluation({})
     tables = Evaluation.model_validate({"tables": ["cycles", "speedup"]})
-    text = evaluation_latex(replace(suite, scaled=("m_1 has 7 multipliers",), evaluation=tables))
+    text = format_evaluation_latex(replace(suite, scaled=("m_1 has 7 multipliers",), evaluation=tables))
     assert text.count(r"\begin{table") == 2
     assert text.count("has 7 multipliers") == 1
     assert text.index("has 7 multipliers") < text.rindex(r"\begin{table")
@@ -299,4 +299,4 @@ def test_notes_stand_below_the_first_table_of_several() -> None:
 
 def test_sizes_are_in_units_of_1024_bytes() -> None:
     own = replace(suite_of(), resources={"m_0": Resources(10, 2e9, 3 << 20, 2e6, 1.5e9, 2e6)})
-    assert list(resource_table(own).rows[0][1:]) == ["10", "2", "3,072", "2", "1.5"]
+    assert list(build_resource_table(own).rows[0][1:]) == ["10", "2", "3,072", "2", "1.5"]

@@ -35,7 +35,7 @@ def stored_names(store: str) -> dict[str, str]:
 )
 def test_a_study_names_workloads(workloads: Any, named: dict[str, str]) -> None:
     study = make_study({"accelerator": "gamma", "workloads": workloads})
-    assert study.named_workloads() == named
+    assert study.list_named_workloads() == named
     assert {point.workload: point.workload_name for point in study.sweep()} == named
 
 

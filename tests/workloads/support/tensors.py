@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fiberscope.workloads.formats import numbers_of
+from fiberscope.workloads.formats import convert_to_numbers
 from fiberscope.workloads.tensor import SparseTensor, coordinates_at
 
 
@@ -12,7 +12,7 @@ def at_positions(shape, positions, bits=32, seed=0):
     """A tensor with nonzeros of ``bits`` at these places, any words that mean finite numbers."""
     rng = np.random.default_rng(seed)
     words = rng.integers(1, 2**bits, len(positions), dtype=np.uint64)
-    values = numbers_of(words.astype(f"<u{bits // 8}"), bits)
+    values = convert_to_numbers(words.astype(f"<u{bits // 8}"), bits)
     values = np.where(np.isfinite(values) & (values != 0), values, 1.0)
     return SparseTensor(tuple(shape), coordinates_at(shape, np.sort(np.asarray(positions, np.int64))), values)
 

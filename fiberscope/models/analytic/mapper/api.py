@@ -21,7 +21,7 @@ from fiberscope.models.analytic.mapping import Mapping as NamedMapping
 from fiberscope.models.analytic.report import report
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 SEARCHES: Final = (*WALKS, "optuna")
 EXHAUSTIVE_LIMIT = 10_000_000  # largest ``Space.size``, a bound of mappings, for an exhaustive search
@@ -128,12 +128,12 @@ def find(
 
 def _check(search: str, metrics: Sequence[str]) -> None:
     if search not in SEARCHES:
-        raise InputError(f"there is no search {search}; {nearest(search, SEARCHES)}")
+        raise InputError(f"there is no search {search}; {suggest(search, SEARCHES)}")
     if not metrics:
         raise InputError(f"the search has no metric; give at least one of {', '.join(METRICS)}")
     for name in metrics:
         if name not in METRICS:
-            raise InputError(f"there is no metric {name}; {nearest(name, METRICS)}")
+            raise InputError(f"there is no metric {name}; {suggest(name, METRICS)}")
 
 
 def _build_space(case: Case) -> Space:

@@ -8,7 +8,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.language import refuse_at
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format, dense
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 from fiberscope.workloads.expressions.expression import Access, accesses
 
 
@@ -48,7 +48,7 @@ def complete_formats(assignment: Assignment, formats: Mapping[str, Format]) -> d
     }
     for tensor, format in formats.items():
         if tensor not in defaults:
-            advice = nearest(tensor, defaults)
+            advice = suggest(tensor, defaults)
             raise InputError(f"format {tensor}:{format.letters}: the expression has no {tensor}; {advice}")
         levels = len(defaults[tensor].letters)
         if len(format.letters) != levels:

@@ -11,7 +11,7 @@ from collections import Counter
 
 from fiberscope.models.graphs.compiler.notation import Notation
 from fiberscope.models.graphs.compiler.sums import is_addition
-from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, subexpressions
+from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, iterate_subexpressions
 
 NOTHING, SCAN, INTERSECT, UNION = "nothing", "scan", "intersect", "union"
 
@@ -20,7 +20,7 @@ def count_primitives(notation: Notation) -> dict[str, int]:
     """Return the columns of the table: scan, repeat, intersect, union, alu, reduce, drop, write, array."""
     joiners = {variable: _count_joiners(notation.expression, variable)[1] for variable in notation.order}
     total = sum(joiners.values(), Counter[str]())
-    nodes = list(subexpressions(notation.expression))
+    nodes = list(iterate_subexpressions(notation.expression))
     return {
         "scan": sum(len(path.variables) for path in notation.operands),
         "repeat": sum(len(path.broadcast) for path in notation.operands),

@@ -17,7 +17,7 @@ from fiberscope.models.graphs.rewrites.droppers import remove_dead_droppers
 from fiberscope.models.graphs.rewrites.joiners import merge_joiners
 from fiberscope.models.graphs.rewrites.locate import locate
 from fiberscope.models.graphs.rewrites.scalars import fold_scalar_broadcasts
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.errors import suggest
 
 __all__ = ["ALL", "REWRITES", "apply_rewrites", "parse_rewrites"]
 
@@ -40,7 +40,7 @@ def parse_rewrites(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in (*REWRITES, ALL):
-            raise InputError(f"there is no rewrite {name!r}; {nearest(name, (*REWRITES, ALL))}")
+            raise InputError(f"there is no rewrite {name!r}; {suggest(name, (*REWRITES, ALL))}")
     return list(REWRITES) if ALL in names else names
 
 

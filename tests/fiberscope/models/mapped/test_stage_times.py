@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import fiberscope
-from fiberscope.explore.stages import longest_stage, window_of_stage
+from fiberscope.explore.stages import find_longest, find_window
 
 LAYERS = """\
 einsum:
@@ -74,5 +74,5 @@ def test_stages_of_a_machine_with_a_faster_walk_add_up(tmp_path):
 
 def test_a_stage_begins_where_the_one_before_ends():
     report = SimpleNamespace(stages={"H": 10, "T": 5, "Z": 7})
-    assert [window_of_stage(report, name) for name in "HTZ"] == [(0, 10), (10, 15), (15, 22)]
-    assert (longest_stage(report), longest_stage(SimpleNamespace(stages={}))) == ("H", "")
+    assert [find_window(report, name) for name in "HTZ"] == [(0, 10), (10, 15), (15, 22)]
+    assert (find_longest(report), find_longest(SimpleNamespace(stages={}))) == ("H", "")

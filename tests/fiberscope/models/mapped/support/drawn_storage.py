@@ -10,7 +10,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.trace.specification import Component, Split, StorageBinding
 from fiberscope.models.trace.storage_format import Format, RankFormat
-from fiberscope.workloads.expressions.expression import Take, operators_of
+from fiberscope.workloads.expressions.expression import Take, iterate_operators
 
 BITS = st.sampled_from([0, 8, 16])
 POINTERS = RankFormat("U", "contiguous", 0, 32)
@@ -77,7 +77,7 @@ def kinds_held(einsum, orders, name, rank, *, inner):
     if name == output.tensor:
         return ()
     sharing = sum(rank in orders[one] for one in einsum.inputs)
-    together = sharing == 1 or set(operators_of(expression)) & set("+-")
+    together = sharing == 1 or set(iterate_operators(expression)) & set("+-")
     kinds = ("coord", "payload") if together else ("payload",)
     if isinstance(expression, Take) and expression.operands[expression.selected].tensor != name:
         kinds = tuple(kind for kind in kinds if kind == "coord" or rank != orders[name][-1])
