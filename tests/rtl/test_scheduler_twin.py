@@ -284,3 +284,9 @@ def test_more_tasks_than_a_module_has_are_refused():
     arguments, options = rows_of_one(LIMIT + 1)
     with pytest.raises(ValueError, match=rf"^scheduler: tasks must be from 1 to {LIMIT}, not {LIMIT + 1}$"):
         matching(*arguments, **options)
+
+
+def test_a_product_without_row_pointers_is_refused():
+    arguments, options = rows_of_one(1)
+    with pytest.raises(ValueError, match=r"^scheduler: .* row pointers of Z; set format\.pointer=4$"):
+        matching(*arguments, **{name: Sizes(64, 8, 0) for name in options})

@@ -113,7 +113,7 @@ class Format(OperandFormat):
 
     element: Bytes = Field(ge=1)
     value: Bytes = Field(ge=1)
-    pointer: Bytes = Field(ge=1)
+    pointer: Bytes = Field(ge=0)
 
 
 class GammaConfiguration(TypedParameters):
@@ -169,9 +169,9 @@ class GammaConfiguration(TypedParameters):
         if value > element:
             raise ValueError(f"format.value is {value} bytes; it is a part of an element of {element} bytes")
         # The scheduler writes Z's row pointers by lines; no pointer may lie in two lines.
-        if line % self.format.pointer:
+        if pointer and line % pointer:
             raise ValueError(
-                f"format.pointer is {self.format.pointer} bytes; it should divide a {line}-byte line"
+                f"format.pointer is {pointer} bytes; it should be 0 or divide a {line}-byte line"
             )
         self.memory.check(line)
         # A processing element writes whole lines, none of which may cross the end of its page.

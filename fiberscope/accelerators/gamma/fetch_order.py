@@ -91,8 +91,10 @@ def count_rows_to_finish(table: TaskTable, rows_per_line: int) -> memoryview[int
 
     Args:
         table: the tasks.
-        rows_per_line: row pointers that a line holds.
+        rows_per_line: row pointers that a line holds; 0 if Z has no row pointers, and thus no such line.
     """
+    if rows_per_line == 0:
+        return integers_of(np.zeros(0, np.int64))
     lines = -(-(len(table.row_lengths) + 1) // rows_per_line)
     # Each row with tasks has one task without a parent, whose end finishes the row.
     roots = np.asarray(table.parents) == NO_PARENT

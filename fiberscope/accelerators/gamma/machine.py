@@ -240,9 +240,8 @@ class Gamma(Composition[GammaConfiguration]):
 
     def chosen(self) -> tuple[str, ...]:
         """Return a note if operands are stored as values alone."""
-        return full_operand_notes(
-            {"A": self.a_sizes.pointer_bytes == 0, "B": self.b_sizes.pointer_bytes == 0}
-        )
+        sizes = {"A": self.a_sizes, "B": self.b_sizes}
+        return full_operand_notes({name: each != self.parameters.sizes for name, each in sizes.items()})
 
     def _selected(self) -> Integers:
         """Return the rows of B that A selects, in ascending order."""

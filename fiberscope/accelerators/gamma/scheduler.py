@@ -118,7 +118,7 @@ class Scheduler(Component):
         self.held_since = NOT_HELD  # cycle since which the next task, a leaf, is held back
         self.held_back_cycles = 0
         self.ended = self.completed = 0  # processing elements that were sent the end of work; completed tasks
-        self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes
+        self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes if sizes.pointer_bytes else 0  # of Z
         self.unfinished = count_rows_to_finish(table, self.rows_per_line)  # C: long[::1]
         self.pointer_writes = array("q", bytes(8 * len(self.unfinished)))  # queue of lines to write
         self.first_write = self.write_count = 0
@@ -227,10 +227,11 @@ class Scheduler(Component):
         self.occupancy.complete(task)
         parent = table.parents[task]
         if parent == NO_PARENT:
-            line = table.rows[task] // self.rows_per_line
-            self.unfinished[line] -= 1
-            if self.unfinished[line] == 0:
-                self._queue_write(line)
+            if self.rows_per_line > 0:
+                line = table.rows[task] // self.rows_per_line
+                self.unfinished[line] -= 1
+                if self.unfinished[line] == 0:
+                    self._queue_write(line)
         else:
             table.missing[parent] -= 1
             if table.missing[parent] == 0:

@@ -208,6 +208,9 @@ def _most_merging(table: TaskTable) -> int:
 
 
 def _rows_per_line(sizes: Sizes) -> int:
+    """Return how many of Z's row pointers a line holds; refuse a Z without row pointers."""
+    if sizes.pointer_bytes == 0:
+        raise ValueError("scheduler: the module writes the row pointers of Z; set format.pointer=4")
     return sizes.line_bytes // sizes.pointer_bytes
 
 

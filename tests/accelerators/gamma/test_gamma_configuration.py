@@ -56,7 +56,10 @@ from fiberscope.accelerators.gamma import ACCELERATOR
         ),
         ({"reorder": "random"}, "settings: reorder is random; it should be 'none' or 'affinity'"),
         ({"format.element": 65}, "gamma: format.element is 65 bytes; a line of 64 bytes should hold one"),
-        ({"format.pointer": 12}, "gamma: format.pointer is 12 bytes; it should divide a 64-byte line"),
+        (
+            {"format.pointer": 12},
+            "gamma: format.pointer is 12 bytes; it should be 0 or divide a 64-byte line",
+        ),
         (
             {"value": "float16"},
             "settings: value is float16; it should be 'auto', 'integer', 'float32', 'float64' or 'bfloat16'",

@@ -113,3 +113,13 @@ def test_the_minimum_of_traffic_counts_each_nonzero_and_row_once():
     machine = run_gamma(tiny(), a, b)
     # 3 nonzeros and 3 rows of A, 2 rows of B with 4 nonzeros each, 8 nonzeros and 3 rows of Z.
     assert machine.traffic_minimum_bytes() == 12 * (3 + 8 + 8) + 4 * (3 + 2 + 3)
+
+
+def test_without_row_pointers_memory_moves_elements_alone():
+    a = csr([{k % 30: 1.0, (7 * k + 3) % 30: 2.0} for k in range(40)], 30)
+    b = csr([{0: 1.0, k % 20: 2.0} for k in range(30)], 20)
+    runs = [run_gamma(configured(format__pointer=size), a, b) for size in (4, 0)]
+    check_all(runs[1], a, b)
+    assert runs[1].chosen() == ()  # not taken for operands of values alone
+    most, least = (sum(t.read_bytes + t.write_bytes for t in m.traffic().values()) for m in runs)
+    assert most - least == 64 * sum(model.lines(rows + 1, 4, 64) for rows in (40, 30, 40))

@@ -108,7 +108,7 @@ def operands(draw: st.DrawFn, longest: int = 24) -> tuple[sparse.csr_array, spar
 def configurations(draw: st.DrawFn) -> GammaConfiguration:
     """Small machines of every make; many are short of space, misses and queues."""
     line = draw(st.sampled_from([16, 32, 64]))
-    element, pointer = draw(st.sampled_from([8, 12, 16])), draw(st.sampled_from([4, 8]))
+    element, pointer = draw(st.sampled_from([8, 12, 16])), draw(st.sampled_from([0, 4, 8]))
     radix = draw(st.integers(2, 8))
     banks, ways, sets = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 4])), draw(st.integers(1, 4))
     few = st.integers(1, 3)
