@@ -36,12 +36,10 @@ class MarkedRun:
     ) -> None:
         self.machine, self.progress, self.rate, self.step = machine, progress, rate, step
         self.limit = 0
+        self.cycles = 0
 
     def run_until(self, work: int) -> Counts:
         """Run until ``work`` is done, or to the end of the run.
-
-        If an earlier call has reached the end of the run, ``cycles`` may be the limit of the last step of
-        that call, which may lie after the end.
 
         Args:
             work: total work since the start of the run, in the unit of ``progress``.
@@ -56,11 +54,12 @@ class MarkedRun:
             # At most half the predicted remaining time, since the machine may be faster than predicted
             self.limit += max(self.step, int(remaining / (2 * self.rate)))
             outcome = self.machine.kernel.run(cycle_limit=self.limit)
-            if outcome.complete:
-                return _count(self.machine, outcome.cycles)
-            if outcome.reason != "cycle limit":
+            if not outcome.complete and outcome.reason != "cycle limit":
                 raise KeyboardInterrupt
-        return _count(self.machine, self.limit)
+            self.cycles = outcome.cycles if outcome.complete else self.limit
+            if outcome.complete:
+                break
+        return _count(self.machine, self.cycles)
 
 
 def run_to_end(machine: Machine, progress: Callable[[int], None] | None = None) -> Counts:

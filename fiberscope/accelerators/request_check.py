@@ -176,7 +176,7 @@ class RequestCheck:
     def _compare(self, layout: Layout, touched: set[int], firsts: Mapping[int, tuple[int, int]]) -> None:
         """Record the lines of an array that should have been accessed and were not, and the reverse."""
         expected = layout.lines(self.line)
-        name, verb = self._tensor(layout.start), "written" if layout.role is Role.PRODUCT else "read"
+        name, verb = self._tensor(layout.start), "read" if layout.role in READ_ONLY else "written"
         if missing := expected - touched:
             address = min(missing) * self.line
             self.faults.append(f"{name}: {len(missing)} lines are never {verb}, the first at {address:#x}")

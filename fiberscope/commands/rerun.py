@@ -63,12 +63,13 @@ def rerun(
             advice = "--to, --script, --live and --json need a report of one run"
             raise InputError(f"{file}: an archive has several runs; {advice}")
         return _rerun_archive(file, workers, anyway, quiet)
+    if workers is not None:
+        raise InputError(
+            f"{file}: --workers needs an archive, as this is the report of one run; leave it out"
+        )
     if to is not None:
         return _open_in_debugger(file, to, script, live, anyway, json)
-    if script is not None:
-        raise InputError("--script needs --to CYCLE, because a script contains debugger commands")
-    if live is not None:
-        raise InputError("--live needs --to CYCLE, because its page shows the debugger")
+    _refuse_debugger_options(script, live)
     # A difference from the report is shown, but does not change the exit code.
     with report_delivery(json, quiet) as deliver, progress_display(quiet) as progress:
         before, after = run_again(file, progress, anyway=anyway)
@@ -77,6 +78,14 @@ def rerun(
         print()
         show_difference(compare(before, after), before, after)
     return exit_code(after)
+
+
+def _refuse_debugger_options(script: Path | None, live: str | None) -> None:
+    """Raise an error for an option of the debugger, which a run to the end does not start."""
+    if script is not None:
+        raise InputError("--script needs --to CYCLE, because a script contains debugger commands")
+    if live is not None:
+        raise InputError("--live needs --to CYCLE, because its page shows the debugger")
 
 
 def _is_archive(file: Path) -> bool:

@@ -87,8 +87,9 @@ def waits_for_host(variant: str, overlap: str = "none") -> tuple[str, ...]:
         overlap: overlap of MINT_mr with the host's computation: ``none``, or ``activation_only``. With
             ``activation_only``, the host's dividers are free; its adders are busy, which prefix sums use too.
 
-    Neither argument is checked. Any other variant borrows nothing; any other overlap is ``activation_only``.
+    Raises:
+        KeyError: if the variant or the overlap does not exist.
     """
-    if variant != "mint_mr":
-        return ()
-    return BORROWED if overlap == "none" else tuple(kind for kind in BORROWED if kind != "dividers")
+    not_dividers = tuple(kind for kind in BORROWED if kind != "dividers")
+    busy = {"none": BORROWED, "activation_only": not_dividers}[overlap]
+    return {"mint_b": (), "mint_m": (), "mint_mr": busy}[variant]

@@ -118,6 +118,22 @@ OPERAND = Layout.whole(0, 100, Role.OPERAND)  # two lines
                 "Z: reader reads 0x20000000000 in cycle 2 of memory: the array is only written",
             ],
         ),
+        *(
+            (
+                [Layout.whole(Z, 128, role)],
+                [(WRITE, Z, 1)],
+                ["Z: 1 lines are never written, the first at 0x20000000040"],
+            )
+            for role in (Role.STATE, Role.WORK, Role.PRODUCT)
+        ),
+        (
+            [Layout(Z, 128, Role.WORK, [(0, 64)])],
+            [(WRITE, Z, 1), (WRITE, Z + 64, 1)],
+            [
+                "Z: 1 lines are written that nobody needs, "
+                "the first at 0x20000000040 by writer in cycle 1 of memory"
+            ],
+        ),
         (
             [Layout.stream((READ, 0, 0), 512, 128)],
             [(READ, 0, 0), (READ, 64, 0), (READ, 64, 0)],

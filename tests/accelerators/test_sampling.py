@@ -1,5 +1,7 @@
 """Windows, their choice, and the interval of an estimate, on populations whose totals are known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from fiberscope import accelerators
 from fiberscope.accelerators.machine import MemoryUse, Traffic
-from fiberscope.accelerators.marked_run import Counts
+from fiberscope.accelerators.marked_run import Counts, MarkedRun, run_to_end
 from fiberscope.accelerators.sampling import (
     MIN_CYCLES,
     Estimated,
@@ -23,6 +25,40 @@ from fiberscope.accelerators.sampling import (
 from fiberscope.accelerators.windows import choose_windows, cut_windows, find_windows_with_long_tasks
 from fiberscope.base.errors import InputError
 from fiberscope.run.sampled import check_machine
+
+
+class _Worked:
+    """A machine that does a piece of work a cycle, and then needs some cycles to end."""
+
+    def __init__(self, work, tail):
+        self.work, self.tail, self.done = work, tail, 0
+        self.kernel = self
+        self.operations = self.traffic = dict
+        self.memory = lambda: None
+
+    def run(self, cycle_limit=None, progress=None):
+        end = self.work + self.tail
+        cycles = end if cycle_limit is None else min(cycle_limit, end)
+        self.done = min(cycles, self.work)
+        complete = cycles == end and cycle_limit != end
+        return SimpleNamespace(complete=complete, cycles=cycles, reason="" if complete else "cycle limit")
+
+
+@given(
+    st.integers(0, 100),
+    st.integers(0, 40),
+    st.lists(st.integers(0, 130), min_size=1, max_size=5),
+    st.floats(0.01, 100),
+)
+def test_marks_never_lie_after_the_end_of_the_run(work, tail, marks, rate):
+    """Also where no work is left between two marks: the run may have ended before the later mark."""
+    machine = _Worked(work, tail)
+    run = MarkedRun(machine, lambda: machine.done, rate)
+    cycles = [run.run_until(min(mark, work)).cycles for mark in sorted(marks)]
+    cycles.append(run_to_end(machine).cycles)
+    assert cycles == sorted(cycles)
+    assert cycles[-1] == work + tail
+
 
 COSTS = st.lists(st.floats(0.5, 200), min_size=1, max_size=300)
 

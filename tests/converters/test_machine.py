@@ -116,6 +116,9 @@ def test_a_variant_waits_for_what_it_borrows():
     assert waits_for_host("mint_b") == waits_for_host("mint_m") == ()
     assert "dividers" in waits_for_host("mint_mr")
     assert "dividers" not in waits_for_host("mint_mr", "activation_only")
+    for misspelt in (("mint_x", "none"), ("mint_mr", "activation-only"), ("mint_b", "nothing")):
+        with pytest.raises(KeyError):
+            waits_for_host(*misspelt)
 
 
 def test_every_block_of_a_recipe_is_of_some_kind_of_hardware():

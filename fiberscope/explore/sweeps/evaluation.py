@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from fiberscope.workloads.errors import suggest
 
@@ -55,8 +55,20 @@ class _Figure(Illustration):
     show: Annotated[list[str], _build_choice_validator(FIGURE_KINDS), Field(min_length=1, max_length=1)]
 
 
+def _separate_resources(names: list[str]) -> list[str]:
+    """Return the columns of a table, or ``resources``, which is a whole table, alone."""
+    if RESOURCES in names and len(names) > 1:
+        raise ValueError(f"{RESOURCES} is a table of its own; write it as another table, without columns")
+    return names
+
+
 class _Table(Illustration):
-    show: Annotated[list[str], _build_choice_validator((*COLUMN_NAMES, RESOURCES)), Field(min_length=1)]
+    show: Annotated[
+        list[str],
+        _build_choice_validator((*COLUMN_NAMES, RESOURCES)),
+        AfterValidator(_separate_resources),
+        Field(min_length=1),
+    ]
 
 
 _AnyFigure: TypeAlias = Annotated[_Figure, BeforeValidator(_expand_illustration)]

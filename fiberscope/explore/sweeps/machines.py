@@ -96,7 +96,7 @@ def _parse_settings(machine: str, text: str) -> tuple[dict[str, object], dict[st
     parts: dict[str, str] = {}
     for setting in re.split(f",{_KEY}", text) if text else ():
         key, _, value = setting.partition("=")
-        if key in settings or key.removeprefix(PART) in parts:
+        if key in settings or key in {f"{PART}{name}" for name in parts}:
             raise InputError(f"{machine}: {key} is given twice; leave one out")
         if not value.strip():
             raise InputError(f"{machine}: {key} has no value; write it as {_FORM}")

@@ -32,7 +32,7 @@ def parse_number(value: object) -> object:
         ValueError: the value is not a number, or has a leading 0 and a digit 8 or 9.
     """
     if isinstance(value, str):
-        if re.fullmatch(r"[-+]?0\d*[89]\d*", value):
+        if re.fullmatch(r"[-+]?0[\d_]*[89][\d_]*", value.strip()):
             raise ValueError("a leading 0 means octal in YAML 1.1, which has no digits 8 and 9; leave it out")
         value = parse_yaml11_number(value.strip())
     return plain_number(value)

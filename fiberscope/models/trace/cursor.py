@@ -160,7 +160,8 @@ class Cursor:  # C: final
 
         A dense rank begins at the first coordinate instead, whether or not an element is there.
         """
-        if self.fiber_recorders:
+        # An absent tensor has an empty fiber, whose number is that of an earlier fiber
+        if self.fiber_recorders and self.first < self.last:
             self._record_fiber()
         if self.is_dense:
             return self._begin_all()

@@ -84,6 +84,14 @@ def test_a_fault_of_a_machine_is_placed_in_the_file(refusal) -> None:
     assert "study.yaml:3:54: pe.count is 0" in refusal("suite", "study.yaml", "--quiet")
 
 
+@pytest.mark.parametrize("show", ["[cycles, resources]", "[resources, resources]"])
+def test_the_table_of_resources_has_no_columns(refusal, show: str) -> None:
+    Path("study.yaml").write_text(STUDY.replace("[speedup, cycles]", show))
+    error = refusal("suite", "study.yaml", "--quiet")
+    assert "study.yaml:16:" in error
+    assert "resources is a table of its own" in error
+
+
 def test_python_takes_the_file() -> None:
     suite = fiberscope.suite("study.yaml", workers=1, progress=False)
     assert suite.against == "four"

@@ -84,6 +84,12 @@ def test_a_machine_that_is_none_costs_a_line(text: str, message: str) -> None:
         parse_machine(text)
 
 
+@pytest.mark.parametrize("text", ["a=./mine:part.bank=b.py:B,bank=3", "a=./mine:bank=3,part.bank=b.py:B"])
+def test_a_part_and_a_parameter_may_have_one_name(text: str) -> None:
+    machine = parse_machine(text)
+    assert (machine.set, machine.parts) == ({"bank": 3}, {"bank": "b.py:B"})
+
+
 STUDY = f"""machines:
   - {{name: gamma-8, accelerator: gamma, set: {{pe.count: 8}}}}
   - {{name: mine, accelerator: gamma, parts: {{merger: blocks.py:Mine}}}}

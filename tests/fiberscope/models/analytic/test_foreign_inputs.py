@@ -117,7 +117,7 @@ def test_wrong_values_of_known_keys_are_refused(
     assert said in refusal("analyze", *map(str, raw))
 
 
-@pytest.mark.parametrize("bound", ["eight", "08", "1.5", "[8]", "0"])
+@pytest.mark.parametrize("bound", ["eight", "08", '" 08"', '"08 "', "0_8", "-09", "1.5", "[8]", "0"])
 def test_a_bad_bound_is_refused(bound: str, raw: list[Path], refusal) -> None:
     raw[1].write_text(PROBLEM.replace("P: 010", f"P: {bound}"))
     assert "problem.yaml:13:" in refusal("analyze", *map(str, raw))

@@ -8,9 +8,11 @@ from scipy import signal, sparse
 
 import fiberscope
 from fiberscope.base.errors import InputError
-from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace.evaluate import Attachment, run
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
+from fiberscope.models.trace.recorder import EagerBuffet
+from fiberscope.models.trace.storage import count_lines_below
 from fiberscope.workloads import WorkloadError
 from fiberscope.workloads.fibertree import FiberTree
 
@@ -183,3 +185,31 @@ def test_a_specification_that_reads_no_tensor_is_refused(tmp_path, refusal):
 def test_a_tensor_without_ranks_is_one_number(tmp_path):
     with pytest.raises(WorkloadError, match="F: a single number is asked for, and F is 1 x 2"):
         scaled(tmp_path / "scalars.yaml", [[3.0, 1.0]])
+
+
+@pytest.mark.parametrize("operation", ["+", "*"])
+@pytest.mark.parametrize("root", ["M", "K", "N"])
+@given(st.integers(0, 2**32))
+@settings(max_examples=20)
+def test_an_eager_buffet_reads_only_subtrees_that_are_there(tmp_path_factory, operation, root, seed) -> None:
+    """Where B alone has a row, the loops inside run without A, and read nothing of it."""
+    draw = np.random.default_rng(seed)
+    a, b = (draw.random((4, 3, 5)) < draw.random() for _ in range(2))
+    a[0, 0, 0] = b[3, 2, 4] = True  # a factor without elements is begun all the same
+    path = tmp_path_factory.mktemp("eager") / "two.yaml"
+    path.write_text(
+        "einsum:\n  declaration: {A: [M, K, N], B: [M, K, N], Z: [M, K, N]}\n"
+        f'  expressions: ["Z[m, k, n] = A[m, k, n] {operation} B[m, k, n]"]\n'
+        "mapping:\n  loop-order: {Z: [M, K, N]}\n"
+    )
+    tree_a, depth = tree("MKN", a), "MKN".index(root)
+    buffet = EagerBuffet(count_lines_below(tree_a, root, "N", 2), depth)  # empty in each iteration outside
+    run(
+        load(str(path)),
+        {"A": tree_a, "B": tree("MKN", b)},
+        lambda _prepared: [Attachment("A", "N", "payload", buffet, root)],
+    )
+    # A subtree is read when both or either have something at the point above it
+    met = b.any(axis=tuple(range(depth, 3))) if operation == "*" else np.ones(a.shape[:depth], bool)
+    lines = np.ceil(a.sum(axis=2) / 2) * met.reshape(*met.shape, *[1] * (2 - depth))
+    assert buffet.lines_read == lines.sum()
