@@ -153,7 +153,7 @@ class Fifo:
 
     def _allocate(self, tokens: int) -> None:
         """Allocate empty memory for ``tokens`` tokens."""
-        self._memory = array("q", bytes(8 * WORDS * tokens))
+        self._memory = array("q", [0]) * (WORDS * tokens)  # without a copy of zeros, which can be megabytes
         self._words = raw_words.longs(self._memory)
         self._values = raw_words.doubles(self._memory)  # the same memory
 

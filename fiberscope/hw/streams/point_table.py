@@ -8,7 +8,9 @@ from array import array
 import numpy as np
 import numpy.typing as npt
 
-EMPTY = -1
+FREE = 0  # the word of a free slot
+NUMBER_BITS = 32  # low bits of any other word: the number of a point + 1; above them is the hash
+NUMBER_MASK = (1 << NUMBER_BITS) - 1
 FIRST_SLOTS = 64  # slots at first; the number of slots is always a power of two
 LOW = (1 << 31) - 1  # mask of the bits of a hash; with 31 bits, its product with SCATTER fits in 64 bits
 SCATTER = 1327217885  # 2^31 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4)
@@ -25,14 +27,15 @@ class PointTable:  # C: final
         self.ways = ways
         self.count = 0  # number of points
         self.point = array("q", bytes(8 * ways))  # the point to look up
+        self.hash = 0  # its hash, after a search
         self._allocate(FIRST_SLOTS)
 
     def _allocate(self, slots: int) -> None:
-        """Create empty arrays: a hash table of point numbers, and the coordinates and values by number."""
+        """Create empty arrays: a hash table of slots, and the coordinates and values by number."""
         self.mask = slots - 1
-        self.numbers = array("q", [EMPTY]) * slots
-        self.coordinates = array("q", bytes(4 * slots * self.ways))  # for half as many points as slots
-        self.values = array("d", bytes(4 * slots))
+        self.slots = _zeros(slots).cast("q")
+        self.coordinates = _zeros(slots // 2 * self.ways).cast("q")  # for half as many points as slots
+        self.values = _zeros(slots // 2).cast("d")
 
     def set_coordinate(self, axis: int, coordinate: int) -> None:  # C: noexcept
         """Set a coordinate of the point to look up; call it for every coordinate before ``find``.
@@ -45,14 +48,14 @@ class PointTable:  # C: final
 
     def find(self) -> int:
         """Return the number of the point that was set. A new point gets the next number and the value 0."""
-        slot = self._slot(self.point, 0)
-        if self.numbers[slot] != EMPTY:
-            return self.numbers[slot]
+        slot = self._slot()
+        if self.slots[slot] != FREE:
+            return (self.slots[slot] & NUMBER_MASK) - 1
         if 2 * self.count > self.mask:  # half of the slots stay free, so that a search soon finds one
             self._grow()
-            slot = self._slot(self.point, 0)
+            slot = self._slot()
         number = self.count
-        self.numbers[slot] = number
+        self.slots[slot] = self.hash << NUMBER_BITS | number + 1
         for axis in range(self.ways):
             self.coordinates[number * self.ways + axis] = self.point[axis]
         self.count += 1
@@ -66,38 +69,54 @@ class PointTable:  # C: final
         """Set the value of a point, by its number."""
         self.values[number] = value
 
-    def _slot(self, points: array[int], start: int) -> int:  # C: noexcept, points=long[::1]
-        """Return the slot of the point whose coordinates start at ``points[start]``, or else a free slot."""
+    def _slot(self) -> int:  # C: noexcept
+        """Return the slot of the point that was set, or else a free slot, and note the hash."""
         mask, hash_ = self.mask, 0
         for axis in range(self.ways):
-            hash_ = ((hash_ ^ points[start + axis]) & LOW) * SCATTER & LOW
+            hash_ = ((hash_ ^ self.point[axis]) & LOW) * SCATTER & LOW
             hash_ ^= hash_ >> 15  # a product scatters its high bits best, and the slot takes the low bits
+        self.hash = hash_
         slot = hash_ & mask
+        word = self.slots[slot]
         # linear probing: no point is ever removed, so the first free slot ends the search
-        while self.numbers[slot] != EMPTY and not self._equal(points, start, self.numbers[slot]):
+        while word != FREE and not (word >> NUMBER_BITS == hash_ and self._equal((word & NUMBER_MASK) - 1)):
             slot = (slot + 1) & mask
+            word = self.slots[slot]
         return slot
 
-    def _equal(self, points: array[int], start: int, number: int) -> bool:  # C: noexcept, points=long[::1]
+    def _equal(self, number: int) -> bool:  # C: noexcept
+        """Return whether the point with this number is the point that was set."""
         for axis in range(self.ways):
-            if points[start + axis] != self.coordinates[number * self.ways + axis]:
+            if self.point[axis] != self.coordinates[number * self.ways + axis]:
                 return False
         return True
 
     def _grow(self) -> None:
         """Move the points into a table of twice the size; the points keep their numbers."""
-        coordinates, values = self.coordinates, self.values
+        slots, coordinates, values = self.slots, self.coordinates, self.values
         self._allocate(2 * (self.mask + 1))
         for index in range(self.count * self.ways):
             self.coordinates[index] = coordinates[index]
         for number in range(self.count):
             self.values[number] = values[number]
-            self.numbers[self._slot(self.coordinates, number * self.ways)] = number
+        for old_slot in range(self.mask // 2 + 1):
+            word = slots[old_slot]
+            if word != FREE:
+                slot = (word >> NUMBER_BITS) & self.mask
+                while self.slots[slot] != FREE:
+                    slot = (slot + 1) & self.mask
+                self.slots[slot] = word
 
     def columns(self) -> npt.NDArray[np.int64]:  # C: def
         """Return the coordinates of all points, an array of shape ``ways`` x ``count``."""
-        return np.array(self.coordinates, np.int64)[: self.count * self.ways].reshape(self.count, self.ways).T
+        used = np.array(self.coordinates[: self.count * self.ways], np.int64)
+        return used.reshape(self.count, self.ways).T
 
     def all_values(self) -> npt.NDArray[np.float64]:  # C: def
         """Return the values of all points."""
-        return np.array(self.values)[: self.count]
+        return np.array(self.values[: self.count])
+
+
+def _zeros(words: int) -> memoryview[int]:
+    """Return the bytes of zeroed words. The host allocates a page of them at its first use."""
+    return np.zeros(8 * words, np.uint8).data
