@@ -20,6 +20,9 @@ BESIDE = {
 }
 CELL = re.compile(r"<t[dh]\b.*?</t[dh]>", re.DOTALL)
 CODE = re.compile(r"<code>(?P<text>.*?)</code>", re.DOTALL)
+INLINE_CODE = re.compile(rf"<pre\b.*?</pre>|{CODE.pattern}", re.DOTALL)
+LONG_WORD = re.compile(r"(?<=[dh]>)[^\s<>&]{20,}(?=<)")  # a cell of one word, such as a generator of matrices
+OPTION = re.compile(r"(?<![\w-])--?\w+")
 BREAK = re.compile(r"(?<=[\w\])>;])(?:[/_=:,-]|\.(?!\w{1,4}\b(?!\.)))(?=[\w&\[])")  # not at a suffix
 LINK = re.compile(r"\[(?P<text>[^\[\]]*)\]\((?P<target>[^)\s]+)\)")
 
@@ -38,13 +41,20 @@ def on_page_markdown(markdown: str, page: Any, **_others: object) -> str:  # noq
 
 
 def on_page_content(content: str, **_others: object) -> str:
-    """Let code in cells of tables break at its points and underscores, and show ``|`` without its escape."""
-    return CELL.sub(lambda cell: CODE.sub(_breakable, cell[0]), content)
+    """Let code in cells of tables break at its points and underscores, and show ``|`` without its escape.
+
+    The name of an option never breaks behind its first hyphens.
+    """
+    return INLINE_CODE.sub(_with_whole_options, CELL.sub(_with_breaks, content))
 
 
-def _breakable(code: re.Match[str]) -> str:
-    text = BREAK.sub(lambda sign: f"{sign[0]}<wbr>", code["text"].replace("\\|", "|"))
-    return f"<code>{text}</code>"
+def _with_breaks(cell: re.Match[str]) -> str:
+    text = LONG_WORD.sub(lambda word: BREAK.sub(r"\g<0><wbr>", word[0]), cell[0])
+    return CODE.sub(lambda code: BREAK.sub(r"\g<0><wbr>", code[0].replace("\\|", "|")), text)
+
+
+def _with_whole_options(code: re.Match[str]) -> str:
+    return OPTION.sub(r'<span class="option">\g<0></span>', code[0]) if code["text"] else code[0]
 
 
 def _fitting(text: str, target: str, home: Path) -> str:

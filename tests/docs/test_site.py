@@ -114,6 +114,19 @@ def test_commands_have_the_class_that_the_style_wraps(site: Path) -> None:
     assert '<div class="language-sh highlight">' in (site / "sampling.html").read_text(encoding="utf-8")
 
 
+def test_the_name_of_an_option_does_not_break_behind_its_hyphens(site: Path) -> None:
+    style = (ROOT / "docs" / "assets" / "site.css").read_text(encoding="utf-8")
+    assert ".option { white-space: nowrap; }" in style
+    page = (site / "options.html").read_text(encoding="utf-8")
+    code = re.findall(r"<pre.*?</pre>|<code>(.*?)</code>", page, re.DOTALL)
+    assert [text for text in code if re.search(r"(?<![\w>-])--\w", text)] == []
+    assert sum('<span class="option">--' in text for text in code) > 20
+
+
+def test_long_words_in_cells_of_tables_may_break(site: Path) -> None:
+    assert "<td>rmat-<wbr>graph:<wbr>vertices=<wbr>40000" in (site / "graphicionado.html").read_text("utf-8")
+
+
 def pages_with_fences(folder: Path) -> list[str]:
     """Return the pages on which a block of code is not recognised, and its fence is text."""
     return [page.name for page in sorted(folder.glob("*.html")) if "```" in page.read_text(encoding="utf-8")]

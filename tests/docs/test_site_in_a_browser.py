@@ -65,6 +65,21 @@ def test_nothing_sticks_out_of_its_column(site: Path, width: int) -> None:
     assert {page.name: found for page in pages if (found := faults(page, width))} == {}
 
 
+def test_no_table_scrolls_on_a_screen(site: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="the extra dev is not installed")
+    wide = "boxes => boxes.filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.innerText.slice(0, 60))"
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=browser(), args=["--no-sandbox", "--disable-gpu"])
+        page = opened.new_page(viewport={"width": 1280, "height": 900})
+        tables = {}
+        for file in sorted(site.glob("[a-z]*.html")):
+            page.goto(file.as_uri())
+            tables[file.name] = page.eval_on_selector_all(".md-typeset__scrollwrap", wide)
+        opened.close()
+    assert len(tables) > 20
+    assert {name: found for name, found in tables.items() if found} == {}
+
+
 def test_the_search_works_where_pages_are_opened_from_files(site: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="the extra dev is not installed")
     with playwright.sync_playwright() as started:

@@ -254,8 +254,8 @@ def build_credentials(security: Security, role: str) -> dict[str, object]:
 
 
 def _as_environment(configuration: Mapping[str, object]) -> dict[str, str]:
-    """Return the configuration as environment variables of Dask."""
+    """Return the configuration as variables of an environment, which Dask reads as Python literals."""
     return {
-        f"DASK_{key.upper().replace('-', '_').replace('.', '__')}": str(value)
+        f"DASK_{key.upper().replace('-', '_').replace('.', '__')}": repr(value)
         for key, value in configuration.items()
     }

@@ -158,7 +158,9 @@ const Study = (() => {
     chart.setAttribute("aria-labelledby", `tab-${key}`);
     redraw(chart, view.show(view === Sides ? runs : runs.filter(Data.done), chart.clientWidth));
     redraw(table, Table.show(runs));
-    redraw(aside, Detail.show(Data.byId.get(View.get("run"))));
+    const run = Data.byId.get(View.get("run"));
+    redraw(aside, Detail.show(run));
+    aside.classList.toggle("empty", !run);
   }
 
   function show(body) {

@@ -370,6 +370,10 @@ def test_the_table_is_as_wide_as_its_box_and_its_rows_are_a_line_high(opened: Op
     tab.set_viewport_size({"width": 1280, "height": 900})
     wide = "one => one.getBoundingClientRect().width"
     assert tab.eval_on_selector(".runs", wide) <= tab.eval_on_selector(".wide:has(.runs)", wide) + 0.5
+    whole = tab.eval_on_selector(".columns", wide)
+    assert tab.eval_on_selector(".table", wide) == whole  # nothing is beside it: no run is chosen
+    tab.locator(".runs tbody tr").first.click()
+    assert tab.eval_on_selector(".table", wide) < whole
     high = "rows => rows.map(row => row.getBoundingClientRect().height)"
     for width in (1280, 400):
         tab.set_viewport_size({"width": width, "height": 900})

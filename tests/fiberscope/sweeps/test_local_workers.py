@@ -9,11 +9,13 @@ import ssl
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dask.config import collect_env, get
 from distributed import Client
 from distributed.security import Security
 
@@ -21,7 +23,7 @@ import fiberscope
 from fiberscope.base.errors import InputError
 from fiberscope.base.processes import StartError, check_processes
 from fiberscope.explore.sweeps.clusters import _add_tls
-from fiberscope.explore.sweeps.local_workers import _ErrorOutput
+from fiberscope.explore.sweeps.local_workers import _as_environment, _ErrorOutput
 
 SEARCHED = ["--minimise", "cycles", "--over", "space.yaml", "--points", "2"]
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("suite", "search")]
@@ -184,3 +186,13 @@ def test_errors_of_the_start_are_printed_when_all_workers_have_started(
         errors.stop_forwarding()
     errors.start_forwarding()
     assert capsys.readouterr().err == printed
+
+
+def test_workers_read_their_configuration_as_it_is_and_without_warnings() -> None:
+    key = "-----BEGIN KEY-----\nMIIB+3or/5in\n-----END KEY-----\n"  # ``3or`` would be a deprecated number
+    sent = {"distributed.comm.tls.worker.key": key, "distributed.comm.require-encryption": True, "a.b": "10s"}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        received = collect_env(_as_environment(sent))
+    assert {name: get(name, config=received) for name in sent} == sent
+    assert [str(warning.message) for warning in caught] == []
