@@ -139,7 +139,7 @@ class Plan:
     def _measure(self, shape: Shape, fullest: int = 0, packed: Shape | None = None) -> MeasuredTraffic:
         resident = self.capacity - self.capacity // STREAMS
         # only tiles of Tailors can be larger than the buffer
-        overflow = Overflow(self.capacity, resident) if fullest > self.capacity else None
+        overflow = Overflow(self.capacity, resident, self.metric) if fullest > self.capacity else None
         return measure(
             self.kernel, self.tensors, shape, output=self.options.output, overflow=overflow, base=packed
         )

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.tiles.metrics import METRICS, Metric
 from fiberscope.workloads.tiles.packed import PackedTiles
 from fiberscope.workloads.tiles.tiling import TiledTensor
 
@@ -28,24 +29,27 @@ class Overflow:
     Source: Tailors (Xue et al., MICRO 2023); the size of the part is our interpretation.
 
     Args:
-        capacity: the capacity of the buffer, in words.
-        resident: words of a larger tile that stay in the buffer, at most ``capacity``; its other words are
-            fetched at each use.
+        capacity: the capacity of the buffer, in the unit of the metric.
+        resident: space of the part of a larger tile that stays in the buffer, at most ``capacity``; the rest
+            is fetched at each use.
+        metric: the measure of a tile's space in the buffer.
     """
 
     capacity: int
     resident: int
+    metric: Metric = METRICS["words"]
 
-    def count_fetched_words(self, sizes: Integers, uses: Integers) -> Integers:
+    def count_fetched_words(self, words: Integers, sizes: Integers, uses: Integers) -> Integers:
         """Return the fetched words of each tile.
 
         Args:
-            sizes: words of each tile.
+            words: words of each tile; a part of a tile has the same share of its words and of its space.
+            sizes: space of each tile in the buffer.
             uses: number of consecutive uses of each tile, at least 1: iterations of the loops inside.
         """
-        streamed = self.resident + uses * (sizes - self.resident)
-        words: Integers = np.where(sizes > self.capacity, streamed, sizes)
-        return words
+        excess = np.where(sizes > self.capacity, sizes - self.resident, 0)
+        again: Integers = -(-words * excess // np.maximum(1, sizes))
+        return words + (uses - 1) * again
 
 
 @dataclass
@@ -73,7 +77,10 @@ def walk(
             have the same side of a tile in it.
         overflow: the handling of tiles that exceed their buffer; None: tiles do not overflow.
     """
-    trees = [_Tree(sorted(indices, key=order.index), indices, tiled) for indices, tiled in operands.values()]
+    trees = [
+        _Tree(sorted(indices, key=order.index), indices, tiled, overflow)
+        for indices, tiled in operands.values()
+    ]
     walker = _Walk(order, trees, overflow)
     iterations = walker.descend(0, [np.zeros(1, np.int64) for _ in trees])
     return dict(zip(operands, walker.fetched, strict=True)), int(iterations.sum())
@@ -86,15 +93,25 @@ class _Tree:
         indices: in loop order.
         ranks: the same indices in the order of the ranks of ``tiled``.
         tiled: the tiles.
+        overflow: gives the metric of the tiles' space; None if tiles do not overflow.
     """
 
     def __init__(
-        self, indices: Sequence[str], ranks: Sequence[str], tiled: TiledTensor | PackedTiles
+        self,
+        indices: Sequence[str],
+        ranks: Sequence[str],
+        tiled: TiledTensor | PackedTiles,
+        overflow: Overflow | None,
     ) -> None:
         self.indices = tuple(indices)
         columns = [tiled.ids[ranks.index(index)] for index in indices]
         order = np.lexsort(columns[::-1])  # ``lexsort`` sorts by its last key first
         self.words, self.nonzeros = tiled.words[order], tiled.nonzeros[order]
+        self.sizes = self.words
+        if overflow is not None and isinstance(
+            tiled, TiledTensor
+        ):  # packed tiles are measured in words alone
+            self.sizes = tiled.buffered_sizes(overflow.metric)[order]
         self.levels: list[_Level] = []
         parents, parent_count = np.zeros(len(order), np.int64), 1
         for column in (column[order] for column in columns):
@@ -188,7 +205,7 @@ class _Walk:
                 needed = tiles[uses > 0]
                 words = tree.words[needed]
                 if self.overflow is not None:
-                    words = self.overflow.count_fetched_words(words, uses[uses > 0])
+                    words = self.overflow.count_fetched_words(words, tree.sizes[needed], uses[uses > 0])
                 fetched.fetches += len(needed)
                 fetched.words += int(words.sum())
                 fetched.nonzeros += int(tree.nonzeros[needed].sum())

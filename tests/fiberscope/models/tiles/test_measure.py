@@ -9,9 +9,13 @@ from tiling import examples, leaves
 from fiberscope.base.errors import InputError
 from fiberscope.models.tiles import measure as meter
 from fiberscope.models.tiles import walk
+from fiberscope.models.tiles.base import cut_all
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import MeasuredTraffic, measure
+from fiberscope.models.tiles.options import Options
+from fiberscope.models.tiles.plan import Methods, plan
 from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.tiles.metrics import METRICS
 
 SDDMM = "D[i,j] = S[i,j] * A[i,k] * B[k,j]"
 ORDERS = [
@@ -159,6 +163,24 @@ def test_a_tile_that_overflows_streams_its_excess_at_each_use():
     assert found.inputs["B"].words == full.inputs["B"].words  # used once each
     # A's tiles of 25 words are those at (0,0), (1,1) and (3,3); B's rows 0, 1 and 3 have 3, 2 and 3 tiles
     assert found.inputs["A"].words == full.inputs["A"].words + 9 * (2 + 1 + 2)
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_tailors_streams_what_a_tile_has_beyond_the_buffer_in_the_unit_of_its_capacity(metric):
+    kept = np.random.default_rng(3).random((64, 64)) < 0.05
+    kept[:8, :8] = True
+    capacity = 100
+    tensors = dict.fromkeys("AB", examples.of_points(np.argwhere(kept).tolist(), kept.shape))
+    kernel = Kernel.read("C[i,j] = A[i,k] * B[k,j]", "ikj")
+    found = plan(kernel, tensors, capacity, Options(metric=metric.name), Methods(["tailors"]))
+    a, b = cut_all(kernel, tensors, found.schemes["tailors"].shape).values()
+    words = 0
+    for row, size, own in zip(a.ids[1], a.buffered_sizes(metric), a.words, strict=True):
+        uses = int((b.ids[0] == row).sum())  # the tiles of B in this row
+        excess = size - (capacity - capacity // 8) if size > capacity else 0
+        words += (own + (uses - 1) * math.ceil(own * excess / size)) if uses else 0
+    assert found.measured["tailors"].inputs["A"].words == words
+    assert found.schemes["tailors"].fullest > capacity or metric.name in ("nnz", "values_only")
 
 
 def test_a_sum_is_refused():
