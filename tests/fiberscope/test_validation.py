@@ -22,7 +22,8 @@ SAM_SETTINGS = "tile memory"
 TABLE = re.compile(r"^([^|\n]+):\n\n(\|.*\|)\n\|[-| :]+\|\n((?:\|.*\|\n)+)", re.MULTILINE)
 PARTS = {"gamma", "extensor", "outerspace", "sigma", "sage", "sparseloop", "d2t2", "sam"}
 IDEAL_SETTINGS = {"none, ideal output", "none, ideal output and input", SAM_SETTINGS}
-QUOTED_SETTINGS = {"simple", "dram", "published rules", "", *IDEAL_SETTINGS}
+BYTES_A_CYCLE = {"128 bytes a cycle", "128 bytes a cycle, A's order"}
+QUOTED_SETTINGS = {"simple", "dram", "published rules", "", *IDEAL_SETTINGS, *BYTES_A_CYCLE}
 QUOTED = re.compile("(<!-- validation: begin -->\n)(.*?)(<!-- validation: end -->)", re.DOTALL)
 TINY = """%%MatrixMarket matrix coordinate real general
 4 4 6
