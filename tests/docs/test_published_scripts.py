@@ -14,6 +14,7 @@ from fiberscope.hw.rtl.tools.area import Area
 from published import (
     cascades,
     choices,
+    ecp5,
     explained,
     fibercache,
     formats,
@@ -106,6 +107,25 @@ def test_the_table_of_formats_has_a_row_for_each_kernel_and_fill(monkeypatch: py
     assert head in page("compiler.md")
     assert [row.split(" | ")[:2] for row in rows] == [row.split(" | ")[:2] for row in expected]
     assert rows[0] == "| SpMV `ij` | 5% | 9,105.0 | 9,120.0 | 9,103.0 |"
+
+
+@pytest.mark.parametrize(
+    ("script", "cells", "arguments", "names"),
+    [
+        (layers, "table_cells", [], [(*layers.MACHINES, *layers.MAPPED)] * len(layers.LAYERS)),
+        (layers, "table_cells", ["b", "a"], [("b", "a")] * len(layers.LAYERS)),
+        (ecp5, "measure", [], [tuple(ecp5.DESIGNS)]),
+        (ecp5, "measure", ["b", "a"], [("b", "a")]),
+    ],
+)
+def test_a_table_has_a_row_for_each_name(monkeypatch, capsys, script, cells, arguments, names) -> None:
+    """All names by default, else those of the command line, in their order."""
+    monkeypatch.setattr(sys, "argv", ["script.py", *arguments])
+    monkeypatch.setattr(script, cells, lambda name, *_rest: iter([f"cell of {name}"]))
+    script.main()
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[-1] for row in rows] == [f"cell of {name}" for table in names for name in table]
+    assert [row[-2] for row in rows] == [Path(name).stem for table in names for name in table]
 
 
 def test_all_models_of_a_cascade_count_the_same_products() -> None:

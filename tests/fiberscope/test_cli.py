@@ -11,6 +11,7 @@ import pytest
 from vcd_reader import read_vcd
 
 from fiberscope import cli
+from fiberscope.commands.command_line import COMMANDS
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 LONG = (
@@ -280,6 +281,16 @@ def test_help_has_examples(printed, command: list[str]) -> None:
     out = printed(*command, "--help")
     assert out.startswith("Usage: fiberscope")
     assert "fiberscope sim gamma wiki-Vote" in out or "Example" in out
+
+
+@pytest.mark.parametrize("columns", [50, 65, 80])
+def test_the_help_of_all_commands_has_a_line_for_each(printed, monkeypatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = printed("--help").partition("Run a machine")[2].splitlines()[1:]
+    rows = [line for line in lines if line.startswith(" ")]
+    assert [row.split()[0] for row in rows] == [name for names in COMMANDS.values() for name in names]
+    assert max(map(len, rows)) <= columns
+    assert all(row.endswith(".") for row in rows)
 
 
 def test_no_command_shows_the_help(run_command) -> None:

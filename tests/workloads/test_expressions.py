@@ -1,8 +1,11 @@
 """The strings of a specification: what they mean, and what is said of those that mean nothing."""
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 
+import numpy as np
 import pytest
 
 from fiberscope.workloads.expressions.expression import (
@@ -16,7 +19,9 @@ from fiberscope.workloads.expressions.expression import (
     Scalar,
     Take,
     accesses,
+    reduces,
 )
+from fiberscope.workloads.expressions.functions import FUNCTIONS
 from fiberscope.workloads.expressions.grammar import (
     Directive,
     UnreadableTextError,
@@ -145,3 +150,77 @@ def test_the_number_of_operators_is_limited_and_as_many_are_read(
         assert len(list(accesses(tree.expression))) > 0
     with pytest.raises(UnreadableTextError, match="more than 100 operators; write it as several"):
         parse(text(101))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Z[] = A[i]",
+        "Z[] = A[]",
+        "Z[i] = A[]",
+        "Z[i] = A[i]",
+        "Z[i, j] = A[i]",
+        "Z[j] = A[i]",
+        "Z[i] = A[i, j]",
+        "Z[i, j] = A[i, k] * B[k, j]",
+        "Z[i, j] = A[i] * B[j]",
+        "Z[i, j, k] = A[i] * B[j]",
+        "Z[q] = I[q + s] * F[s]",
+        "O[q + s] = I[q] * F[s]",
+        "Z[i] = take(A[i], B[i, j], 0)",
+        "Z[i] = take(A[i], B[i, j], 1)",
+    ],
+)
+def test_an_equation_reduces_if_two_points_write_the_same_output(text: str) -> None:
+    equation = parse_statement(text)
+    assert isinstance(equation, Equation)
+    expression = equation.expression
+    if isinstance(expression, Take):
+        expression = expression.operands[expression.selected]
+    ranks = sorted({rank for access in accesses(expression) for rank in access.ranks})
+    outputs = []
+    for coordinates in product(range(3), repeat=len(ranks)):
+        point = dict(zip(ranks, coordinates, strict=True))
+        terms = (index.terms for index in equation.output.indices)
+        # a rank that only the output has repeats each value
+        outputs.append(tuple(sum(point.get(rank, 0) * factor for rank, factor in each) for each in terms))
+    assert reduces(equation) == (len(set(outputs)) < len(outputs))
+
+
+def test_functions_of_numbers_and_arrays_are_those_of_python() -> None:
+    functions = {
+        "add": lambda x, y: x + y,
+        "sub": lambda x, y: x - y,
+        "mul": lambda x, y: x * y,
+        "div": lambda x, y: x / y,
+        "take": lambda _x, y: y,
+        "neg": lambda x: -x,
+        "min": min,
+        "max": max,
+        "or": lambda x, y: float(x != 0 or y != 0),
+        "and": lambda x, y: float(x != 0 and y != 0),
+        "first": lambda x, _y: x,
+        "second": lambda _x, y: y,
+        "differs": lambda x, y: float(x != y),
+        "less": lambda x, y: float(x < y),
+        "exp": math.exp,
+        "sqrt": math.sqrt,
+        "abs": abs,
+    }
+    assert functions.keys() == FUNCTIONS.keys()
+    numbers = (-2.5, -1.0, 0.0, 1.0, 3.0)
+    for name, apply in functions.items():
+        unary = name in ("neg", "exp", "sqrt", "abs")
+        points = [
+            point
+            for point in product(numbers, repeat=1 if unary else 2)
+            if (name != "div" or point[1] != 0) and (name != "sqrt" or point[0] >= 0)
+        ]
+        expected = [apply(*point) for point in points]
+        function = FUNCTIONS[name]
+        assert [float(function.apply(*point)) for point in points] == pytest.approx(expected), name
+        arrays = [np.array(column) for column in zip(*points, strict=True)]
+        assert function.apply(*arrays).tolist() == pytest.approx(expected), name
+        assert function.adds == (name in ("add", "sub"))
+        if function.of_both and name != "take":
+            assert all(value == 0 for point, value in zip(points, expected, strict=True) if 0 in point), name

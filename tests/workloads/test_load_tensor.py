@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from fiberscope.workloads import SparseTensor, WorkloadError, load, load_tensor, open_tensor
+from fiberscope.workloads.named_tensor import NamedTensor
 from fiberscope.workloads.tns import read_tns
 
 
@@ -184,3 +185,12 @@ def test_a_file_of_several_arrays_wants_a_name(files):
         WorkloadError, match=r"net\.npz: 2 arrays, and a tensor is one; name one of its arrays"
     ):
         load_tensor(files / "net.npz")
+
+
+@pytest.mark.parametrize(("shape", "rows"), [((10**4, 10**4, 2), 2), ((2, 10**4, 10**4), 1)])
+def test_an_unfolded_tensor_with_too_many_rows_or_columns_is_refused(shape, rows):
+    coordinates = tuple(np.array([0]) for _ in shape)
+    tensor = NamedTensor("t", "real", SparseTensor(shape, coordinates, np.ones(1)), "t.tns", "0", rows=rows)
+    sides = (10**8, 2) if rows == 2 else (2, 10**8)
+    with pytest.raises(WorkloadError, match=f"^B: a shape of {sides[0]} x {sides[1]} for 1 nonzeros"):
+        tensor.of_order(2, "B")

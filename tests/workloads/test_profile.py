@@ -1,12 +1,15 @@
 """Profiles of any matrix, what is drawn from them, and what is refused."""
 
+import hashlib
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import check_kept
 from scipy import sparse
 
 from fiberscope.workloads import WorkloadError, load
@@ -49,6 +52,16 @@ def test_what_is_drawn_has_the_same_profile(matrix, locality, seed):
         profile.symmetric,
     ) or (found.symmetric and not profile.symmetric)
     assert sum(one.diagonal for one in found.classes) == sum(one.diagonal for one in profile.classes)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_what_a_seed_draws_from_a_profile_stays(symmetric):
+    matrix = load("uniform:rows=60,cols=60,nonzeros=300,values=ones").matrix
+    matrix = canonical(matrix + matrix.T, "symmetric") if symmetric else matrix
+    drawn = draw_matrix(measure_profile(matrix, "m", "a test"), 1)
+    places = hashlib.sha256(np.stack(drawn.nonzero()).astype(np.int64).tobytes()).hexdigest()[:16]
+    kept = f"profile of {'symmetric' if symmetric else 'uniform'}"
+    check_kept(Path(__file__).parent / "generated.json", kept, {"places": places})
 
 
 def test_degrees_are_kept_where_classes_are_not_crowded():

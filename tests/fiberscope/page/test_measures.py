@@ -115,3 +115,27 @@ def test_rates_count_useful_multiplications_and_the_peak_all_of_them() -> None:
     over = rates["traffic_over_least"].tolist()
     assert over[0] == 2.5
     assert math.isnan(over[1]), "of nothing that has to move there is no multiple"
+
+
+def test_rates_exist_if_and_only_if_their_divisors_are_not_0() -> None:
+    zeros_and_least = [0, 1]
+    table = pd.DataFrame(
+        {
+            "seconds": [1e-9, 1e-9],
+            "traffic_bytes": zeros_and_least,
+            "traffic_minimum_bytes": zeros_and_least,
+            "operations_multiply": [6, 6],
+            "operations_useful_multiply": [6, 6],
+            "busy": zeros_and_least,
+            **{state: [0, 0] for state in ("input_stall", "output_stall", "idle")},
+        }
+    )
+    rates = with_rates(table)
+    expected = {"intensity": 6, "traffic_over_least": 1, "workers_busy": 1, "workers_peak_per_second": 6e9}
+    for name, value in expected.items():
+        assert math.isnan(rates[name][0]), name
+        assert rates[name][1] == pytest.approx(value), name
+    assert with_rates(table.assign(seconds=[0.0, 1e-9]))["operations_per_second"].isna().tolist() == [
+        True,
+        False,
+    ]
