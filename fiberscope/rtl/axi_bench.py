@@ -126,7 +126,7 @@ async def record_pages(dut: Handle, elements: Sequence[Element]) -> None:
             has_page, is_task_end = element.record_page(pages)
             pages, ended_tasks = pages + has_page, ended_tasks + is_task_end
         quiet_cycles = 0 if int(dut.pending.value) else quiet_cycles + 1
-        if ended_tasks == BENCH_DATA["tasks"] and quiet_cycles == QUIET_CYCLES:
+        if ended_tasks == BENCH_DATA["tasks"] and quiet_cycles >= QUIET_CYCLES:
             return
     raise AssertionError(f"{ended_tasks} of {BENCH_DATA['tasks']} tasks have ended in {MAX_CYCLES} cycles")
 

@@ -173,6 +173,23 @@ def test_a_part_is_the_limit_from_four_fifths_of_its_peak(
 
 
 @pytest.mark.parametrize(
+    ("limit", "sentence"),
+    [
+        ("lane.feeder", "toy.lane00.feeder is the limit: it is busy 90% of the time."),
+        # a component of the parent family stands for its units, as RTL does; an absent family limits nothing
+        ("lane.feeder.queue", "toy.lane00.feeder is the limit: it is busy 90% of the time."),
+        ("absent", "No part is near its peak (memory 30%): lane.multiplier is without work 90% of the time."),
+    ],
+)
+def test_a_limit_may_be_part_of_a_component_or_absent(toy: str, limit: str, sentence: str) -> None:
+    from fiberscope import accelerators
+    from fiberscope.results.report.families import bottleneck
+
+    parts = {"toy.lane00.multiplier": component(10, idle=90), "toy.lane00.feeder": component(90, idle=10)}
+    assert bottleneck(dataclasses.replace(accelerators.find(toy), limits=(limit,)), parts, 0.3) == sentence
+
+
+@pytest.mark.parametrize(
     ("part", "loss"),
     [
         (component(20, input_stall=50, idle=30), "waiting for input 50%"),

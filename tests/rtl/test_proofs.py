@@ -387,3 +387,12 @@ def test_the_script_for_yosys_runs(tmp_path):
         assert "Induction step proven: SUCCESS!" in session.run([f"script {script.name}"], 60)
     finally:
         session.close()
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_refutation_without_a_run_ends_the_proof(value):
+    """A caller asks again for the wires that did not fail, which would be the same question without end."""
+    prover = object.__new__(_Prover)
+    prover._run = lambda _options: "Solving problem with 3 variables\nbase case: FAIL\n"
+    with pytest.raises(HdlError, match="does not show"):
+        prover.ask(["claim_a", "claim_b"], value, "-maxsteps 3")

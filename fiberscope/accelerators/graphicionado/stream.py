@@ -111,6 +111,7 @@ class Stream:
         # The end of a list must be known for a group, or if edges have no source that shows the end.
         counts_edges = group > 0 or not parameters.keeps_source
         base = self._allocate_edges(edge_bytes, counts_edges)
+        # With groups, ``group`` times more bytes than the entries take: only addresses depend on them.
         self.vertex_reader = self._add_prefetcher(
             "vertex_reader", self._allocate(FRONTIER, entry_bytes, Role.STATE), entry_bytes
         )

@@ -64,17 +64,23 @@ def compute_energy_factor(
         source_volts, target_volts: supply voltages.
 
     Raises:
+        ValueError: as for ``evaluate_energy``.
+    """
+    return evaluate_energy(target_nm, target_volts) / evaluate_energy(source_nm, source_volts)
+
+
+def evaluate_energy(nanometres: float, volts: float) -> float:
+    """Return the energy at a feature size and a voltage, in the unit of the polynomials.
+
+    Raises:
         ValueError: above 130 nm, the polynomial of 180 nm is not positive at the voltage (below 0.73 V).
     """
-    return _evaluate_energy(target_nm, target_volts) / _evaluate_energy(source_nm, source_volts)
-
-
-def _evaluate_energy(nanometres: float, volts: float) -> float:
-    """Return the energy at a feature size and a voltage, in the unit of the polynomials."""
     energies = {
         node: square * volts**2 + linear * volts + constant
         for node, (square, linear, constant) in ENERGIES.items()
     }
+    if nanometres > 130 and energies[180] <= 0.0:
+        raise ValueError(f"above 130 nm, the equations hold from 0.73 V on, not at {volts:g} V")
     return _interpolate(energies, nanometres)
 
 

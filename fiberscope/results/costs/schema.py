@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from fiberscope.hw.rtl.tools.sram_table import CELLS, SramCells
-from fiberscope.results.costs.scaling import LIMITS
+from fiberscope.results.costs.scaling import LIMITS, evaluate_energy
 
 _NETLIST = r"^\w+\(\w+=[^,()]+(, *\w+=[^,()]+)*\)$|^\w+\(\)$"
 
@@ -100,3 +100,9 @@ class CostsFile(_Section):
     without: list[str] = []
     besides: dict[str, PartCosts] = {}
     parts: dict[str, PartCosts] = {}
+
+    @model_validator(mode="after")
+    def _check_node(self) -> CostsFile:
+        """Check that energies can be scaled to the technology and voltage."""
+        evaluate_energy(self.technology, self.voltage)
+        return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -187,22 +188,28 @@ class TableItem:
         The first keeps the caption, and the last keeps the notes. The others repeat the caption up to its
         first dot. Neighbouring blocks with the same title are joined.
         """
-        max_rows = max(1, int((height - self.height) / ROW_HEIGHT) + len(self._rows))
-        if len(self._rows) <= max_rows:
+        if self.height <= height:
             yield self
             return
         titled_rows = [(title, row) for title, rows in self.blocks for row in rows]
-        max_rows = max(1, max_rows - 2 * len(self.blocks))
-        for start in range(0, len(titled_rows), max_rows):
-            blocks: list[tuple[str, Sequence[Sequence[str]]]] = []
-            for title, row in titled_rows[start : start + max_rows]:
-                if blocks and blocks[-1][0] == title:
-                    blocks[-1] = title, [*blocks[-1][1], row]
-                else:
-                    blocks.append((title, [row]))
-            is_last = start + max_rows >= len(titled_rows)
-            caption = self.caption if start == 0 else f"{self.caption.partition('.')[0]}, continued."
-            yield replace(self, blocks=blocks, caption=caption, notes=self.notes if is_last else ())
+        start, max_rows = 0, max(1, int(height / ROW_HEIGHT))  # without titles, rules and caption
+        while start < len(titled_rows):
+            stops = range(start + 1, min(start + max_rows, len(titled_rows)) + 1)
+            count = bisect_right(stops, height, key=lambda stop: self._cut(titled_rows, start, stop).height)
+            yield self._cut(titled_rows, start, start + max(1, count))
+            start += max(1, count)
+
+    def _cut(self, titled_rows: Sequence[tuple[str, Sequence[str]]], start: int, stop: int) -> TableItem:
+        """Return a table of the rows from ``start`` to ``stop`` - 1, each with the title of its block."""
+        blocks: list[tuple[str, Sequence[Sequence[str]]]] = []
+        for title, row in titled_rows[start:stop]:
+            if blocks and blocks[-1][0] == title:
+                blocks[-1] = title, [*blocks[-1][1], row]
+            else:
+                blocks.append((title, [row]))
+        is_last = stop == len(titled_rows)
+        caption = self.caption if start == 0 else f"{self.caption.partition('.')[0]}, continued."
+        return replace(self, blocks=blocks, caption=caption, notes=self.notes if is_last else ())
 
     def draw(self, page: Figure, left: float, top: float) -> None:
         """Draw the table on a page."""

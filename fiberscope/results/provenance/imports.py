@@ -13,6 +13,7 @@ _FOR_TYPES = re.compile(
     re.M,
 )
 _PARENTHESIZED = re.compile(r"import[ \t]*\(((?:#[^\n]*|[^)#])*)\)")
+_CALL = re.compile(r"import_module\((?:\s|#[^\n]*\n)+")  # the literal may follow on another line
 _IMPORT = re.compile(  # matches within one line
     r"(?:^|[;:])[ \t]*(?:"
     r"from[ \t]+(?P<module>[.\w]+)[ \t]+c?import[ \t]+(?P<names>[^;]*)"
@@ -36,9 +37,7 @@ class ParsedNames(NamedTuple):
     """Names in a file.
 
     The text is searched, not parsed: a line of a docstring that looks like an import counts as one. The names
-    are thus usually a superset, which only adds sources to a digest. Two kinds of imports are missed: an
-    import that follows a ``#`` in a text on its line, and a call of ``import_module`` whose literal is on
-    another line.
+    are thus a superset, which only adds sources to a digest.
 
     Args:
         imports: all imports except those for type checkers, including those in functions and calls of
@@ -67,9 +66,13 @@ def parse_names(text: str) -> ParsedNames:
 
 def _parse_imports(text: str) -> Iterator[Import]:
     """Yield the imports of a text, in which an import in parentheses may have several lines."""
-    for line in _PARENTHESIZED.sub(_join_lines, text).splitlines():
+    text = _CALL.sub("import_module(", _PARENTHESIZED.sub(_join_lines, text))
+    for line in text.splitlines():
         if "import" in line:  # a fast test before the slower pattern
-            for match in _IMPORT.finditer(line.partition("#")[0]):
+            code = line.partition("#")[0]
+            # With an open quote, the sign is in a string, and an import may follow it.
+            in_string = code.count('"') % 2 or code.count("'") % 2
+            for match in _IMPORT.finditer(line if in_string else code):
                 yield from _parse_import(match)
 
 

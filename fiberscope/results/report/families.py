@@ -149,9 +149,6 @@ def bottleneck(
         components: the components of the run, by name.
         memory_utilization: the utilization of the memory bandwidth; None if unknown.
         explanation: the accelerator's own sentence on its losses.
-
-    Raises:
-        KeyError: the run lacks a family of ``accelerator.limits``.
     """
     if not components:
         return ""
@@ -165,7 +162,8 @@ def bottleneck(
     if workers.share(workers.busy) >= SATURATED:
         busy = _format_percent(workers, workers.busy)
         return f"Computation is the limit: {_describe_subject(workers)} busy {busy} of the time."
-    for kind in (kinds[name] for name in accelerator.limits):
+    limits = (family_or_parent(name, kinds) for name in accelerator.limits)
+    for kind in (kinds[name] for name in limits if name in kinds):
         if kind.max_busy_share >= SATURATED:
             return f"{kind.busiest} is the limit: it is busy {kind.max_busy_share:.0%} of the time."
     channels = kinds.get(accelerator.channels)

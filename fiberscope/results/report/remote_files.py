@@ -39,14 +39,20 @@ def open_remote(address: str) -> UPath:
 
 
 @contextmanager
-def storage_errors(address: str) -> Iterator[None]:
+def storage_errors(address: str, kept: type[Exception] = InputError) -> Iterator[None]:
     """Convert any error of a remote storage into an ``InputError``, because each storage has its own errors.
 
+    Args:
+        address: the address, for the message.
+        kept: the kind of error that is not converted.
+
     Raises:
-        InputError: any exception was raised.
+        InputError: any other exception was raised.
     """
     try:
         yield
+    except kept:
+        raise
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{address}: cannot be reached: {reason}") from error

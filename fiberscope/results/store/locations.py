@@ -144,17 +144,21 @@ class _RemoteLocation(StoreLocation):
 
         Raises:
             BusyError: the lock is taken, for less than ``LEASE_SECONDS``.
+            OSError: the storage cannot be written to.
+            InputError: the storage cannot be reached.
         """
         lock = _strip_protocol(self.arrived / "lock")
-        self._remove_old_lock(lock)
         try:
-            self.filesystem.pipe_file(lock, b"", mode="create")
+            with storage_errors(str(self.arrived / "lock"), kept=OSError):
+                self._remove_old_lock(lock)
+                self.filesystem.pipe_file(lock, b"", mode="create")
         except FileExistsError as error:
             raise BusyError from error
         try:
             yield
         finally:
-            self.filesystem.rm_file(lock)
+            with storage_errors(str(self.arrived / "lock")):
+                self.filesystem.rm_file(lock)
 
     def _remove_old_lock(self, lock: str) -> None:
         """Remove a lock that a killed process has left, because object storage frees no lock by itself."""
@@ -164,7 +168,8 @@ class _RemoteLocation(StoreLocation):
 
     def files(self, folder: Address, pattern: str) -> list[Address]:
         try:
-            entries = self.filesystem.ls(_strip_protocol(folder), detail=False)
+            with storage_errors(str(folder), kept=FileNotFoundError):
+                entries = self.filesystem.ls(_strip_protocol(folder), detail=False)
         except FileNotFoundError:  # no object has this prefix
             return []
         return [
@@ -174,14 +179,15 @@ class _RemoteLocation(StoreLocation):
         ]
 
     def write(self, file: Address, content: bytes) -> None:
-        """Write an object in one request, which is atomic. Errors of the storage are not converted."""
-        self.filesystem.pipe_file(_strip_protocol(file), content)
+        """Write an object in one request, which is atomic."""
+        with storage_errors(str(file)):
+            self.filesystem.pipe_file(_strip_protocol(file), content)
 
     def read_contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
         """Fetch files concurrently; an object that cannot be fetched raises an error."""
-        fetched = (
-            self.filesystem.cat([_strip_protocol(file) for file in files], on_error="return") if files else {}
-        )
+        names = [_strip_protocol(file) for file in files]
+        with storage_errors(str(self.root)):
+            fetched = self.filesystem.cat(names, on_error="return") if files else {}
         for file in files:
             content = fetched[_strip_protocol(file)]
             if isinstance(content, FileNotFoundError):
@@ -209,7 +215,8 @@ class _RemoteLocation(StoreLocation):
 
     def remove(self, files: Sequence[Address]) -> None:
         if files:
-            self.filesystem.rm([_strip_protocol(file) for file in files])
+            with storage_errors(str(self.root)):
+                self.filesystem.rm([_strip_protocol(file) for file in files])
 
     def remove_abandoned(self) -> None:
         """Do nothing, because object writes are atomic."""

@@ -237,8 +237,8 @@ class Store:
 
     def note_stale(self, sources: Iterable[str]) -> None:
         """Record the digests of changed sources, in place of those recorded before."""
-        if sorted(sources) != self.stale_sources():
-            self._location.write(self._location.arrived / STALE_FILE, json.dumps(sorted(sources)).encode())
+        if (digests := sorted(sources)) != self.stale_sources():
+            self._location.write(self._location.arrived / STALE_FILE, json.dumps(digests).encode())
 
     def hidden(self) -> int:
         """Return the number of rows of changed sources."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.results.report.files import make_folder, write_text
 from fiberscope.rtl.formal.kit import ASSUMED, FormalKit
 from fiberscope.rtl.formal.properties import CLAIM, COVER
@@ -164,6 +165,7 @@ class _Prover:
 
         Raises:
             TimeoutError: no time remains, or the solver finds no answer in it.
+            HdlError: the run that refutes a property has none of the wires.
         """
         goals = " ".join(f"-prove {wire} {value} -show {wire}" for wire in wires)
         output = self._run(f"-tempinduct {options} {goals}")
@@ -176,6 +178,8 @@ class _Prover:
         low = frozenset(name for cycle, name, number in rows if cycle == last_cycle and number != value)
         base_length = max(map(int, _BASE.findall(output)), default=0)
         if "base case: FAIL" in last_query:
+            if not low:  # the callers ask again for the other wires, and would not end
+                raise HdlError("Yosys refutes a property in a run that it does not show")
             return _SolverAnswer("failed", last_cycle, low)
         if "Induction step proven: SUCCESS" in last_query:
             return _SolverAnswer("proven", int(_LENGTH.findall(output)[-1]), low)

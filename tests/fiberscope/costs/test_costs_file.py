@@ -217,6 +217,10 @@ def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
             "technology: 3 nm\nvoltage: 0.9 V\n",
             ":1:13: technology is 3 nm; it should be greater than or equal to 7",
         ),
+        (
+            "technology: 150 nm\nvoltage: 0.6 V\n",
+            ": the file: above 130 nm, the equations hold from 0.73 V on, not at 0.6 V",
+        ),
         (HEAD + "part: {}\n", ":3:1: there is no part; did you mean parts?"),
         (HEAD + "parts: {pe: {actions: {add: 1}}}\n", ":3:13: parts.pe.source is missing"),
         (PE + "rtl: [merger]}}\n", ":3:31: parts.pe.rtl.0 is merger; "),

@@ -65,3 +65,18 @@ def test_smaller_is_smaller(one, two):
 
 def test_both_tables_have_the_same_nodes():
     assert list(AREAS) == list(ENERGIES) == sorted(AREAS)
+
+
+@pytest.mark.parametrize("volts", [0.5, 0.6, 0.72])
+@pytest.mark.parametrize("size", [130.5, 150, 180])
+def test_where_an_equation_gives_no_energy_it_is_refused(size, volts):
+    with pytest.raises(
+        ValueError, match=f"above 130 nm, the equations hold from 0.73 V on, not at {volts} V"
+    ):
+        compute_energy_factor(45, 0.9, size, volts)
+
+
+@given(st.floats(LIMITS[0], 130), st.floats(0.5, 2.0))
+def test_elsewhere_each_factor_is_positive(size, volts):
+    assert compute_energy_factor(45, 0.9, size, volts) > 0
+    assert compute_energy_factor(45, 0.9, 180, max(volts, 0.73)) > 0

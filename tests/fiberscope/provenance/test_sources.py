@@ -99,6 +99,23 @@ def test_an_import_by_a_literal_name_and_data_are_found() -> None:
     assert (found.imports, found.data) == ((Import("a.b"),), ("rows.yaml",))
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "MARK = '#'; import a.b",
+        'MARK = "it is #1"; import a.b  # and more',
+        "import_module(\n    'a.b'\n)",
+        "import_module(  # by name, as 'x.y' is\n\n    # at the first use\n    \"a.b\",\n)",
+    ],
+)
+def test_an_import_behind_a_sign_in_a_text_or_on_the_next_line_is_found(source: str) -> None:
+    assert Import("a.b") in parse_names(source).imports
+
+
+def test_an_import_in_a_comment_is_none() -> None:
+    assert parse_names("x = 1  # 'import a'; import b\nf('#')  # import c").imports == ()
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine's file beside a package and a module, each of which names a further one."""

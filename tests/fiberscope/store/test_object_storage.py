@@ -127,6 +127,42 @@ def test_a_row_that_cannot_be_fetched_is_refused_and_stays(
     assert cycles(Store(bucket)) == [0, 1]
 
 
+@pytest.mark.parametrize(
+    "request_kind", ["ls", "pipe_file", "cat", "rm", "rm_file", "ukey", "cat_file", "modified"]
+)
+def test_each_request_that_fails_costs_a_line(
+    bucket: str, request_kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors of the libraries below are of kinds of their own; later, all rows are still there."""
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise RuntimeError("the connection\nwas reset")
+
+    filled(bucket, range(2)).gather()
+    kept = filled(bucket, range(2, 4))
+    monkeypatch.setattr(kept._location.filesystem, request_kind, fail)
+    messages = []
+    for ask in (
+        lambda: kept.add(*row(9)),
+        lambda: kept.note_stale(["0"]),
+        kept.digests,
+        kept.gather,
+        kept.frame,
+        kept.parameters,
+        kept.contents,
+        lambda: kept.name_workloads({f"{1:064x}": "one"}),
+    ):
+        try:
+            ask()
+        except InputError as error:
+            messages.append(str(error))
+    assert messages
+    line = re.compile(rf"{bucket}.*: cannot be reached: the connection was reset")
+    assert all(map(line.fullmatch, messages))
+    monkeypatch.setattr(locations, "LEASE_SECONDS", -1.0)
+    assert set(cycles(Store(bucket))) >= {0, 1, 2, 3}
+
+
 def test_a_lock_of_one_who_was_killed_goes_when_it_is_old(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

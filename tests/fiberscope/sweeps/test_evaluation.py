@@ -1,5 +1,7 @@
 """A suite in one study file, and its figures and tables on pages."""
 
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from fiberscope import cli
 from fiberscope.explore.sweeps.evaluation import Evaluation
 from fiberscope.results.figures.pages import (
     HEIGHT,
+    ROW_HEIGHT,
     TOP_MARGIN,
     FigureItem,
     TableItem,
@@ -110,6 +113,23 @@ def test_a_long_table_goes_on_over_pages() -> None:
     assert pieces[1].caption == "Table 1, continued."
     assert [piece.notes for piece in pieces[:-1]] == [()] * (len(pieces) - 1)
     assert list(table(20).split(HEIGHT - 2 * TOP_MARGIN)) == [table(20)]
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 30])
+@pytest.mark.parametrize("rows", [1, 2, 20])
+@pytest.mark.parametrize("title", ["", "t{}"])
+def test_each_page_of_a_table_is_as_full_as_it_can_be(blocks: int, rows: int, title: str) -> None:
+    cells = [
+        (title.format(block), [[f"{block}", f"{row}"] for row in range(rows)]) for block in range(blocks)
+    ]
+    whole = TableItem(["name", "value"], cells, (), "Table 1. All of it.", ["a note"] * 3)
+    pieces, height = list(whole.split(5.0)), 5.0
+    assert [row for piece in pieces for row in piece._rows] == whole._rows
+    assert all(piece.height <= height for piece in pieces)
+    for piece, following in pairwise(pieces):
+        first = following.blocks[0][0], following.blocks[0][1][:1]
+        notes = following.notes if len(following._rows) == 1 else ()
+        assert replace(piece, blocks=[*piece.blocks, first], notes=notes).height > height - ROW_HEIGHT / 2
 
 
 @pytest.mark.parametrize(("width", "pages"), [(7.16, 2), (3.4, 1)])
