@@ -15,7 +15,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress_bar import progress_display
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.parameters import Parameters
-from fiberscope.hw.rtl.kit.sram import Macro, srams
+from fiberscope.hw.rtl.kit.sram import Macro, list_macros
 from fiberscope.hw.rtl.tools.area import GATES, Area, Cells, cells_of, library, measure, require, version
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
@@ -142,13 +142,13 @@ def _numbers(area: Area | Cells) -> dict[str, str]:
 
 def _macros(block: RtlBlock, parameters: Parameters) -> list[Macro]:
     """Return the synchronous memories. A memory that is read within the cycle of its address is no SRAM."""
-    return srams(block.twin(parameters))
+    return list_macros(block.twin(parameters))
 
 
 def _sram_numbers(macros: Sequence[Macro]) -> dict[str, str]:
     """Return the SRAM columns of a row: the total area, and the longest access time."""
     # An estimate is of the size in bytes and the bits of an access.
-    estimates = [estimate(macro.size / 8, macro.width) for macro in macros]
+    estimates = [estimate(macro.total_bits / 8, macro.entry_bits) for macro in macros]
     if not estimates:
         return {}
     area, access = (sum(sram.area_um2 for sram in estimates), max(sram.access_ns for sram in estimates))
@@ -159,7 +159,7 @@ def _sram_document(macros: Sequence[Macro]) -> dict[str, Any]:
     """Return the SRAMs of a block for JSON."""
     return {
         "srams": [
-            {**asdict(macro), **asdict(estimate(macro.size / 8, macro.width)), "source": ESTIMATED}
+            {**asdict(macro), **asdict(estimate(macro.total_bits / 8, macro.entry_bits)), "source": ESTIMATED}
             for macro in macros
         ]
     }

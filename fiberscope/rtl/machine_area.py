@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.channel import OF_STREAM
 from fiberscope.hw.rtl.kit.composition import Part as ModulePart
 from fiberscope.hw.rtl.kit.parameters import Parameters
-from fiberscope.hw.rtl.kit.sram import srams
+from fiberscope.hw.rtl.kit.sram import list_macros
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock
 from fiberscope.hw.rtl.tools.area import version
 from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
@@ -269,8 +269,8 @@ def measure_families(parts: MachineParts, tell: StepCallback, cells: str = LIBRA
 
 def _row(part: Part, netlist: Netlist, parts: MachineParts) -> Row:
     """Return the row of a part: its netlist and its SRAMs, times the number of modules."""
-    macros = srams(part.module.block.twin(part.module.parameters))
-    sram_bits = sum(macro.size for macro in macros)
+    macros = list_macros(part.module.block.twin(part.module.parameters))
+    sram_bits = sum(macro.total_bits for macro in macros)
     nanometres = LIBRARIES[netlist.library].nanometres
     scale, sram_scale = (compute_area_factor(nm, parts.technology) for nm in (nanometres, TABLES_NM))
     return Row(
@@ -281,7 +281,9 @@ def _row(part: Part, netlist: Netlist, parts: MachineParts) -> Row:
         part.count * (netlist.memory_bits - sram_bits),
         part.count * sram_bits,
         part.count * scale * netlist.um2,
-        part.count * sram_scale * sum(estimate(macro.size / 8, macro.width).area_um2 for macro in macros),
+        part.count
+        * sram_scale
+        * sum(estimate(macro.total_bits / 8, macro.entry_bits).area_um2 for macro in macros),
         netlist.path_ns,
         netlist.library,
     )

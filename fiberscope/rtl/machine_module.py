@@ -1,7 +1,7 @@
 """Execution and export of a machine, without its memory, as one RTL module.
 
-The machine is constructed with a placeholder (*seat*) for each component that exists as RTL; the module then
-replaces all seats (``fiberscope.hw.rtl.kit.machine_module``).
+The machine is constructed with a placeholder for each component that exists as RTL; the module then
+replaces all placeholders (``fiberscope.hw.rtl.kit.machine_module``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
 from fiberscope.hw.rtl.kit.composition import Composition
 from fiberscope.hw.rtl.kit.contract import contract
 from fiberscope.hw.rtl.kit.interface import Interface
-from fiberscope.hw.rtl.kit.machine_module import Parts, PartsKernel, Seat, SeatKernel, Whole
+from fiberscope.hw.rtl.kit.machine_module import (
+    MachineModule,
+    ModuleKernel,
+    Placeholder,
+    RecordedMachine,
+    RecordingKernel,
+)
 from fiberscope.hw.rtl.kit.twin import build
 from fiberscope.hw.rtl.kit.wrapper import flat, hierarchical
 from fiberscope.hw.rtl.tools.harness import harness
@@ -67,12 +73,12 @@ Backends = Callable[[Composition], Backend]
 class _CompositionFound(Exception):  # noqa: N818  (stops a construction)
     """Stop the construction of a machine, as its parts and its composition are known."""
 
-    def __init__(self, kernel: SeatKernel, composition: Composition) -> None:
+    def __init__(self, kernel: ModuleKernel, composition: Composition) -> None:
         super().__init__(composition.module)
         self.kernel, self.composition = kernel, composition
 
 
-def build_module(accelerator: str) -> Whole:
+def build_module(accelerator: str) -> MachineModule:
     """Return the accelerator as one module.
 
     Raises:
@@ -81,7 +87,7 @@ def build_module(accelerator: str) -> Whole:
     accelerators = [name for name in names() if find_spec(_file(name))]
     if accelerator not in accelerators:
         raise InputError(f"{accelerator} does not exist as one module; {' and '.join(accelerators)} does")
-    module: Whole = import_module(_file(accelerator)).WHOLE
+    module: MachineModule = import_module(_file(accelerator)).WHOLE
     return module
 
 
@@ -89,7 +95,7 @@ def _file(accelerator: str) -> str:
     return f"fiberscope.accelerators.{accelerator}.machine_rtl"
 
 
-def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
+def compose_parts(request: CosimRequest) -> tuple[ModuleKernel, Composition]:
     """Return all parts of the accelerator, and its composition, for its operands.
 
     The construction of the machine is stopped by an exception as soon as its kernel knows all parts.
@@ -100,12 +106,12 @@ def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
     """
     module = build_module(request.accelerator)
 
-    def stop_composing(_name: str, kernel: SeatKernel) -> Adapter:
+    def stop_composing(_name: str, kernel: ModuleKernel) -> Adapter:
         raise _CompositionFound(kernel, _compose(module, kernel))
 
     # The kernel calls the function in ``build``, when all parts and channels are known.
     try:
-        _make(request, SeatKernel(MODULE, stop_composing), parts=_seats(request))
+        _make(request, ModuleKernel(MODULE, stop_composing), parts=_placeholders(request))
     except _CompositionFound as composed:
         return composed.kernel, composed.composition
     raise AssertionError("a machine was made without its kernel")
@@ -123,14 +129,14 @@ def _make(request: CosimRequest, kernel: Kernel, **options: object) -> tuple[Mac
     return built_machine, problem
 
 
-def _reference_parts(request: CosimRequest, name: str) -> Parts:
+def _reference_parts(request: CosimRequest, name: str) -> RecordedMachine:
     """Return the components of the machine, to run beside its module and be compared."""
-    kernel = PartsKernel()
+    kernel = RecordingKernel()
     _make(request, kernel)
-    return Parts(name, kernel)
+    return RecordedMachine(name, kernel)
 
 
-def _compose(module: Whole, kernel: SeatKernel) -> Composition:
+def _compose(module: MachineModule, kernel: ModuleKernel) -> Composition:
     try:
         return module.compose(kernel)
     except ValueError as error:
@@ -317,7 +323,7 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
     """
     module, adapters = build_module(request.accelerator), dict[str, Adapter]()
 
-    def make(name: str, kernel: SeatKernel) -> Adapter:
+    def make(name: str, kernel: ModuleKernel) -> Adapter:
         composition = _compose(module, kernel)
         adapter = module.adapter(name, composition.interface(), backend(composition))
         adapter.configure(kernel)
@@ -331,25 +337,25 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
 
 
 def _simulate(
-    request: CosimRequest, make: Callable[[str, SeatKernel], Adapter], progress: Progress | None
+    request: CosimRequest, make: Callable[[str, ModuleKernel], Adapter], progress: Progress | None
 ) -> Report:
-    """Run the accelerator in a kernel in which ``make`` creates the module that replaces the seats."""
+    """Run the accelerator in a kernel in which ``make`` creates the module that replaces the placeholders."""
     accelerator = find_cosim_machine(request.accelerator)
 
     def model(*arguments: object, **options: object) -> Machine:
-        kernel = SeatKernel(f"{accelerator.name}.{MODULE}", make, sleep=not request.is_in_lock_step)
+        kernel = ModuleKernel(f"{accelerator.name}.{MODULE}", make, sleep=not request.is_in_lock_step)
         return cast(Machine, accelerator.models[EVENT](*arguments, kernel=kernel, **options))
 
     # The module is the only worker. Stages and limits name components that are inside the module.
     as_module = replace(
         accelerator, models={**accelerator.models, EVENT: model}, workers=MODULE, stages=(), limits=()
     )
-    return simulate_request(request, _seats(request), progress, as_module)
+    return simulate_request(request, _placeholders(request), progress, as_module)
 
 
-def _seats(request: CosimRequest) -> dict[str, Callable[..., Seat]]:
-    """Return a factory of seats for each part that exists as RTL."""
+def _placeholders(request: CosimRequest) -> dict[str, Callable[..., Placeholder]]:
+    """Return a factory of placeholders for each part that exists as RTL."""
     return {
-        name: partial(Seat, block=maker.block)
+        name: partial(Placeholder, block=maker.block)
         for name, maker in makers(request.accelerator, (ALL,), {}).items()
     }

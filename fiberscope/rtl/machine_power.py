@@ -20,8 +20,8 @@ from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import OF_STREAM
 from fiberscope.hw.rtl.kit.composition import Composition, Part
-from fiberscope.hw.rtl.kit.machine_module import SeatKernel
-from fiberscope.hw.rtl.kit.sram import srams
+from fiberscope.hw.rtl.kit.machine_module import ModuleKernel
+from fiberscope.hw.rtl.kit.sram import list_macros
 from fiberscope.hw.rtl.tools import sta
 from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
 from fiberscope.hw.rtl.tools.area import version
@@ -193,7 +193,7 @@ def _by_family(rows: Iterable[Row]) -> list[Row]:
 
 
 def _equal_parts(
-    kernel: SeatKernel, composition: Composition, cells: Path, progress: Progress
+    kernel: ModuleKernel, composition: Composition, cells: Path, progress: Progress
 ) -> list[EqualParts]:
     """Return the parts of the module, each mapped once. Channels between parts are a family.
 
@@ -202,7 +202,7 @@ def _equal_parts(
     instances: dict[tuple[str, Part], list[str]] = {}
     for instance in composition.instances():
         channel = instance.part.block is OF_STREAM
-        family = CHANNELS if channel else family_name(kernel.seats[instance.name].name)
+        family = CHANNELS if channel else family_name(kernel.placeholders[instance.name].name)
         for inner, name, part in list_modules(family, instance.name, instance.part):
             instances.setdefault((inner, part), []).append(name)
     netlists = _map_parts({part for _family, part in instances}, cells, progress)
@@ -244,7 +244,9 @@ def measure_row(equal_parts: EqualParts, recording: RecordingBackend, cells: Pat
     power, count = sta.power_of(equal_parts.netlist, activity, cells), len(equal_parts.instances)
     scale = count * compute_energy_factor(LIBRARY_NM, LIBRARY_VOLTS, node.technology, node.voltage)
     memory_scale = count * compute_energy_factor(TABLES_NM, TABLES_VOLTS, node.technology, node.voltage)
-    synchronous = {macro.name for macro in srams(equal_parts.part.block.twin(equal_parts.part.parameters))}
+    synchronous = {
+        macro.name for macro in list_macros(equal_parts.part.block.twin(equal_parts.part.parameters))
+    }
     accesses_pj = {True: 0.0, False: 0.0}
     for (name, entries, bits, event), number in memory_accesses(equal_parts.netlist, activity).items():
         sram = estimate(entries * bits / 8, bits)  # of the size in bytes and the bits of an access

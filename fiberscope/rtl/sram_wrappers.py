@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from fiberscope.hw.rtl.kit.sram import Macro, memories_outside
+from fiberscope.hw.rtl.kit.sram import Macro, extract_memories
 from fiberscope.hw.rtl.kit.twin import bit_range
 
 _CONTRACT = """\
@@ -26,7 +26,7 @@ def wrap_memories(write: Callable[[], str]) -> tuple[str, dict[str, str]]:
     Raises:
         ValueError: there is no such memory, or a register in another module reads one.
     """
-    with memories_outside() as macros:
+    with extract_memories() as macros:
         text = write()
     if not macros:
         raise ValueError("no memory is registered, as an SRAM is; some blocks have memory=registered")
@@ -36,14 +36,14 @@ def wrap_memories(write: Callable[[], str]) -> tuple[str, dict[str, str]]:
 def _module(name: str, macro: Macro) -> str:
     """Return the behavioural model of a memory, as a module with the ports of the macro."""
     lanes = f", in {macro.lanes} lanes of {macro.bits}" if macro.lanes > 1 else ""
-    contract = _CONTRACT.format(entries=macro.entries, bits=macro.width, lanes=lanes)
+    contract = _CONTRACT.format(entries=macro.entries, bits=macro.entry_bits, lanes=lanes)
     ports = ",\n".join(f"    {port}" for port in macro.ports).replace("output ", "output reg ")
     return f"""{contract}
 module {name}(
     input clk,
 {ports}
 );
-    reg {bit_range(macro.width)}words [0:{macro.entries - 1}];
+    reg {bit_range(macro.entry_bits)}words [0:{macro.entries - 1}];
 
     always @(posedge clk) begin
         if (read_enable) read_data <= words[read_address];

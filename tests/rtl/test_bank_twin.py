@@ -12,7 +12,7 @@ from scenarios import SCENARIOS
 from fiberscope.hw.memory.cache_geometry import INDEXES, FiberCacheSpecification
 from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
 from fiberscope.hw.memory.cache_rtl import BLOCK
-from fiberscope.hw.rtl.kit.sram import Macro, Sram, srams
+from fiberscope.hw.rtl.kit.sram import Macro, Sram, list_macros
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink, StreamSource
 
@@ -54,7 +54,7 @@ def test_a_synchronous_memory_shows_an_entry_in_the_cycle_behind_its_address():
 
 
 def test_the_memories_of_a_twin_are_listed():
-    listed = srams(BLOCK.twin(BankParameters()))
+    listed = list_macros(BLOCK.twin(BankParameters()))
     assert {macro.name: (macro.entries, macro.bits, macro.lanes) for macro in listed} == {
         "tag_lines": (64, 1 + 42, 16),
         "tag_states": (64, 16 * (1 + 5 + 2), 1),
@@ -63,7 +63,7 @@ def test_the_memories_of_a_twin_are_listed():
         "following": (64, 6, 1),
         "lines": (64 * 16, 8 * 64, 1),
     }
-    assert Macro("any", 64, 43, lanes=16).size == 64 * 43 * 16
+    assert Macro("any", 64, 43, lanes=16).total_bits == 64 * 43 * 16
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from fiberscope.hw.memory.touched import FIND
 from fiberscope.hw.memory.touched_rtl import TouchedBitmapParameters
 from fiberscope.hw.networks.islip_rtl import IslipParameters
 from fiberscope.hw.rtl.kit.channel import ChannelParameters
-from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORIES
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORY_KINDS
 from fiberscope.hw.streams.absent_values_rtl import MarkedArrayParameters
 from fiberscope.hw.streams.accumulators_rtl import SparseAccumulatorParameters, TensorAccumulatorParameters
 from fiberscope.hw.streams.counter_rtl import CounterParameters
@@ -69,7 +69,7 @@ def test_a_writer_of_values_has_exactly_as_many_as_it_can(entries):
     assert check("values_writer", ValuesWriterParameters(entries, 8), inputs) > entries
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("memory", MEMORY_KINDS)
 @pytest.mark.parametrize("entries", SIZES)
 def test_the_last_entries_of_an_array_are_read(entries, memory):
     places = [number(place) for place in (*range(entries), *reversed(range(entries)))]
@@ -79,7 +79,7 @@ def test_the_last_entries_of_an_array_are_read(entries, memory):
     assert check("marked_array", marked, {"in_ref": stream([*places, EMPTY_TOKEN], 0)}) > entries
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("memory", MEMORY_KINDS)
 @pytest.mark.parametrize("fibers", [*SIZES, 16])
 def test_a_scanner_reads_a_level_that_is_full(fibers, memory):
     for elements in SIZES:
@@ -151,7 +151,7 @@ def test_accumulators_hold_as_many_points_as_they_can_twice(points):
     assert check("tensor_accumulator", given, tasks) > points
 
 
-MERGE_CORES = [("systolic", COMBINATIONAL), *(("sequential", memory) for memory in MEMORIES)]
+MERGE_CORES = [("systolic", COMBINATIONAL), *(("sequential", memory) for memory in MEMORY_KINDS)]
 
 
 @pytest.mark.parametrize(("form", "memory"), MERGE_CORES)
@@ -219,7 +219,7 @@ def test_channels_and_fifos_are_filled_behind_a_sink_that_rests(capacity, monkey
     given = ChannelParameters(capacity, 1, 0, 16, 0, 0)
     assert check_pair(replace(CHANNEL, inputs=lambda *_: {"in": tokens}).pair(SEED, given)) > capacity
     inputs = {f"inputs[{i}]": [(0, place % 2, 0, 0.0) for place in range(4 * capacity + 8)] for i in range(2)}
-    for memory in MEMORIES:
+    for memory in MEMORY_KINDS:
         assert check("islip", IslipParameters(2, 2, capacity, 5, 0, 0, memory), inputs) > capacity
 
 

@@ -22,7 +22,7 @@ from fiberscope.hw.fibers.tasks_rtl import Element, Tasks, word_of
 from fiberscope.hw.memory.protocol import CONSUME, READ, TENSOR_SHIFT, WRITE, WRITE_UNREAD
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.memory_port import LINE
-from fiberscope.hw.rtl.kit.sram import MEMORIES
+from fiberscope.hw.rtl.kit.sram import MEMORY_KINDS
 
 SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))]
 
@@ -69,7 +69,7 @@ def test_a_prefetcher_all_of_whose_inputs_have_pointers_in_two_lines_of_their_ow
     assert len(pointers) == 12 * 2 * radix
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("memory", MEMORY_KINDS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_reader_with_the_buffers_of_its_ways(seed, memory):
     unit = Unit("reader", seed, ReaderAdapter, (READ, CONSUME))

@@ -14,7 +14,7 @@ from fiberscope.hw.memory.touched_rtl import TouchedBitmapParameters
 from fiberscope.hw.networks import islip_rtl as islip
 from fiberscope.hw.networks.islip_rtl import IslipParameters
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
-from fiberscope.hw.rtl.kit.sram import srams
+from fiberscope.hw.rtl.kit.sram import list_macros
 from fiberscope.sim.testing import run_block
 
 WORKED = [(0, 5, 0, 9.0), (0, 5, 0, 4.0), (0, 7, 0, 1.0), (0, 5, 0, 6.0), (1, 0, 0, 0.0)]
@@ -49,9 +49,9 @@ def test_permutations_pass_the_crossbar_at_full_rate(shift):
 
 def test_memories_are_those_of_macros():
     """T of 256 words of 32 bits; two bitmaps of 32 words, of which each bit is written by itself."""
-    (macro,) = srams(atomic_update.BLOCK.twin(AtomicUpdateParameters()))
+    (macro,) = list_macros(atomic_update.BLOCK.twin(AtomicUpdateParameters()))
     assert (macro.entries, macro.bits, macro.lanes) == (256, 32, 1)
-    found = srams(touched.BLOCK.twin(TouchedBitmapParameters(writers=2)))
+    found = list_macros(touched.BLOCK.twin(TouchedBitmapParameters(writers=2)))
     assert [(macro.entries, macro.bits, macro.lanes) for macro in found] == [(32, 1, 32)] * 2
 
 

@@ -16,7 +16,7 @@ from scenarios import SCENARIOS
 from fiberscope import cli
 from fiberscope.base.version import RELEASE
 from fiberscope.hw.rtl.catalogue import BLOCKS
-from fiberscope.hw.rtl.kit.sram import srams
+from fiberscope.hw.rtl.kit.sram import list_macros
 from fiberscope.rtl.handover.module_text import contract_text, module_ports
 from fiberscope.rtl.handover.readme import write_readme
 from fiberscope.rtl.handover.structure import combinational_paths, memories
@@ -106,7 +106,7 @@ def test_paths_without_a_register_and_memories_are_those_of_the_logic(block):
     assert paths == expected
     synchronous = {memory for memory in memories(twin) if memory.registered}
     assert sum(memory.bits * memory.entries * memories(twin)[memory] for memory in synchronous) == sum(
-        macro.size for macro in srams(twin)
+        macro.total_bits for macro in list_macros(twin)
     )
 
 

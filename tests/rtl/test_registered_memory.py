@@ -9,7 +9,7 @@ from optional_programs import needs
 
 from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
-from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, AheadSram
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, AnnouncedSram
 from fiberscope.hw.rtl.tools.area import run_yosys
 
 READS = """\
@@ -72,7 +72,7 @@ def test_a_memory_with_announced_addresses_gives_what_one_without_a_register_giv
     with pyrtl.set_working_block(pyrtl.Block()):
         pins = {name: pyrtl.Input(2, name) for name in ("announced", "place")}
         word, enable = pyrtl.Input(8, "word"), pyrtl.Input(1, "enable")
-        ahead = AheadSram("words", entries, 8)
+        ahead = AnnouncedSram("words", entries, 8)
         ahead.announce(pins["announced"])
         ahead.write(pins["place"], word, enable)
         read = pyrtl.Output(8, "read")

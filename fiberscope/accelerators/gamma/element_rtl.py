@@ -36,7 +36,7 @@ from fiberscope.hw.rtl.kit.composition import joined as joined_by_channel
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import Parameters, Refusals, number, one_of
-from fiberscope.hw.rtl.kit.sram import memory_kind
+from fiberscope.hw.rtl.kit.sram import memory_parameter
 from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, composed
 from fiberscope.hw.value_type import DOUBLE, INTEGER
 from fiberscope.sim.channel import Channel
@@ -84,7 +84,7 @@ class ElementParameters(LineParameters):
     page_bytes: int = one_of(4096, *writer.PAGES)
     request_queue: int = number(4, 2, 1024)
     values: str = value_type()
-    memory: str = memory_kind()
+    memory: str = memory_parameter()
 
     @property
     def block_name(self) -> str:

@@ -36,7 +36,7 @@ from fiberscope.hw.memory.cache_parameters_rtl import ARRAY
 from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
-from fiberscope.hw.rtl.kit.machine_module import REPLIES, REQUESTS, SeatKernel, Whole
+from fiberscope.hw.rtl.kit.machine_module import REPLIES, REQUESTS, MachineModule, ModuleKernel
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import Refusals
 from fiberscope.hw.streams.memory_rtl import LOAD, fill
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 NAME = "gamma"  # name of the module
 
 
-def composition(kernel: SeatKernel) -> Composition:
+def composition(kernel: ModuleKernel) -> Composition:
     """Return the module, composed of the parts in the kernel, with outputs for the events of its elements.
 
     Raises:
@@ -75,25 +75,29 @@ def composition(kernel: SeatKernel) -> Composition:
         status |= {f"{shown}_{i}": f"{name}.{shown}" for shown in SHOWN}
     wanted = {"line_bits": 8 * machine.parameters.fibercache.line, "data": ARRAY, "values": type_of(machine)}
     with refusals.collected():
-        module = kernel.composition(NAME, wanted, status, taps)
+        module = kernel.compose(NAME, wanted, status, taps)
     refusals.check()
     return module
 
 
-def elements_of(kernel: SeatKernel) -> list[str]:
-    """Return the names of the processing elements among the kernel's seats."""
-    return [name for name, seat in kernel.seats.items() if seat.block.name == "pe"]
+def elements_of(kernel: ModuleKernel) -> list[str]:
+    """Return the names of the processing elements among the kernel's placeholders."""
+    return [name for name, placeholder in kernel.placeholders.items() if placeholder.block.name == "pe"]
 
 
-def machine_of(kernel: SeatKernel) -> Gamma:
-    """Return the machine that the kernel's seats belong to."""
-    machine: Gamma = next(seat.arguments[0] for seat in kernel.seats.values() if seat.block.name == "pe")
+def machine_of(kernel: ModuleKernel) -> Gamma:
+    """Return the machine that the kernel's placeholders belong to."""
+    machine: Gamma = next(
+        placeholder.arguments[0]
+        for placeholder in kernel.placeholders.values()
+        if placeholder.block.name == "pe"
+    )
     return machine
 
 
-def loads(kernel: SeatKernel) -> Iterator[Token]:
+def loads(kernel: ModuleKernel) -> Iterator[Token]:
     """Return the contents of the module's memories, as tokens that fill them."""
-    scheduler = kernel.seats["scheduler"]
+    scheduler = kernel.placeholders["scheduler"]
     parameters = matching(machine_of(kernel), 0)  # all elements are equal but for their number
     return scheduler_rtl.loads(
         *scheduler.arguments,
@@ -130,7 +134,7 @@ def _lines(
     }
 
 
-def bench_data(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
+def bench_data(kernel: ModuleKernel, product: CsrArray) -> dict[str, Any]:
     """Return the data of a bench of the module: contents of its memories, lines that it reads, its product.
 
     Raises:
@@ -185,14 +189,14 @@ class GammaAdapter(ElementAdapter):
         self.lines: dict[int, int] = {}  # contents of the lines of memory, by address
         self.pages = self.tasks = 0  # pages allocated, and tasks completed
 
-    def configure(self, kernel: SeatKernel) -> None:  # type: ignore[override]
+    def configure(self, kernel: ModuleKernel) -> None:  # type: ignore[override]
         """Record the parts of the module, and fill its memories."""
         super().configure(machine_of(kernel), 0)
         names = elements_of(kernel)
         self.parts = [_ElementOutput() for _name in names]
         for part, name in zip(self.parts, names, strict=True):
-            kernel.seats[name].counted = partial(dict, part.counts)
-        kernel.seats["scheduler"].counted = lambda: {"tasks": self.tasks}
+            kernel.placeholders[name].get_counters = partial(dict, part.counts)
+        kernel.placeholders["scheduler"].get_counters = lambda: {"tasks": self.tasks}
         try:
             self.lines = operands(self.machine, self.parameters)
         except ValueError as error:
@@ -283,4 +287,4 @@ class GammaAdapter(ElementAdapter):
         return {"tasks": self.tasks, **totals}
 
 
-WHOLE = Whole(composition, GammaAdapter, bench_data)
+WHOLE = MachineModule(composition, GammaAdapter, bench_data)

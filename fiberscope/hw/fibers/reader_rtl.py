@@ -33,7 +33,7 @@ from fiberscope.hw.rtl.kit.channel import CAPACITY, PENDING
 from fiberscope.hw.rtl.kit.interface import Content, Field
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import number, one_of
-from fiberscope.hw.rtl.kit.sram import REGISTERED, AheadSram, memory_kind
+from fiberscope.hw.rtl.kit.sram import REGISTERED, AnnouncedSram, memory_parameter
 from fiberscope.hw.rtl.kit.trees import (
     all_up_to,
     any_of,
@@ -88,7 +88,7 @@ class FiberReaderParameters(LineParameters):
     tensor: int = number(2, *TENSORS)
     partial_tensor: int = number(4, *TENSORS)
     values: str = value_type()
-    memory: str = memory_kind()
+    memory: str = memory_parameter()
 
     @property
     def tasks(self) -> Tasks:
@@ -160,18 +160,18 @@ class _Way:
         """Return a memory with a word for each row, which is read at the oldest row."""
         name, rows = f"{self.name}_{name}", self.parameters.row_bits
         if self.parameters.memory == REGISTERED:
-            return AheadSram(name, 1 << rows, width)
+            return AnnouncedSram(name, 1 << rows, width)
         return pyrtl.MemBlock(width, rows, name, asynchronous=True)
 
     def _write(self, memory: Any, row: Signal, word: Signal, enable: Signal) -> None:  # noqa: ANN401
-        if isinstance(memory, AheadSram):
+        if isinstance(memory, AnnouncedSram):
             memory.write(row, word, enable)
         else:
             memory[row] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
 
     def _oldest(self, memory: Any) -> Signal:  # noqa: ANN401
         """Return the word of the oldest row."""
-        return memory.word() if isinstance(memory, AheadSram) else memory[self.consumed]
+        return memory.word() if isinstance(memory, AnnouncedSram) else memory[self.consumed]
 
     def receive(self, comes: Signal, place: Signal, line: Signal) -> None:
         """Write ``line`` into the row of its entry ``place`` if it ``comes`` in this cycle.
@@ -265,7 +265,7 @@ class _Way:
         leaves = taken & ~stops & (at == row["last"])
         self.consumed.next <<= (self.consumed + leaves)[: len(self.consumed)]
         for memory in (self.lines, self.rows):
-            if isinstance(memory, AheadSram):
+            if isinstance(memory, AnnouncedSram):
                 memory.announce(self.consumed.reg_in)
         stops.next <<= pyrtl.select(taken, leaves & row["ends"], stops)
         begun.next <<= pyrtl.select(taken & ~stops, ~leaves, begun)

@@ -13,7 +13,7 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Field, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
-from fiberscope.hw.rtl.kit.sram import REGISTERED, AheadSram, memory_kind
+from fiberscope.hw.rtl.kit.sram import REGISTERED, AnnouncedSram, memory_parameter
 from fiberscope.hw.rtl.kit.trees import ones_of
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
@@ -50,7 +50,7 @@ class SortedHeadParameters(Parameters):
     entries: int = number(32, *ENTRIES)
     column_bits: int = number(32, 1, COLUMN_BITS)
     value_bits: int = one_of(64, 0, 32, 64)
-    memory: str = memory_kind()
+    memory: str = memory_parameter()
 
 
 def port_contents(parameters: SortedHeadParameters) -> PortContents:
@@ -230,7 +230,7 @@ def _sequential(parameters: SortedHeadParameters, streams: Streams, control: _Co
     held = _registers("held", head)
     width = sum(map(len, head.values()))
     if parameters.memory == REGISTERED:
-        ahead = AheadSram("heads", parameters.entries, width, reads=2)
+        ahead = AnnouncedSram("heads", parameters.entries, width, reads=2)
     else:
         memory = pyrtl.MemBlock(width, index_bits(parameters.entries), "heads", asynchronous=True)
         ahead = None

@@ -97,7 +97,7 @@ class CounterMemory:
             entries: for each bank, the number of its entry.
         """
         self._shown = [
-            [unless(~self._is_known(b, entry), part) for part in bank.look(entry)]
+            [unless(~self._is_known(b, entry), part) for part in bank.read_unregistered(entry)]
             for b, (bank, entry) in enumerate(zip(self._banks, entries, strict=True))
         ]
 

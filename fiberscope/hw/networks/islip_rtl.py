@@ -12,7 +12,7 @@ from fiberscope.hw.networks.islip import MAX_PORTS, IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.hw.rtl.kit.channel import pointer
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
-from fiberscope.hw.rtl.kit.sram import REGISTERED, Sram, memory_kind
+from fiberscope.hw.rtl.kit.sram import REGISTERED, Sram, memory_parameter
 from fiberscope.hw.rtl.kit.trees import any_of, chosen
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
@@ -49,7 +49,7 @@ class IslipParameters(Parameters):
     coordinate_bits: int = number(32, 5, 62)
     reference_bits: int = number(0, 0, 64)
     value_bits: int = one_of(32, 0, 32, 64)
-    memory: str = memory_kind()
+    memory: str = memory_parameter()
 
 
 def port_contents(parameters: IslipParameters) -> PortContents:

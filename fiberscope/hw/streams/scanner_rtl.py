@@ -10,7 +10,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
-from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_kind
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_parameter
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
     OutputStream,
@@ -56,7 +56,7 @@ class CompressedScannerParameters(Parameters):
     reference_bits: int = number(
         32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(max(own.fibers + 1, own.elements)), 62)
     )
-    memory: str = memory_kind()
+    memory: str = memory_parameter()
 
     @property
     def segment_bits(self) -> int:

@@ -13,7 +13,7 @@ from fiberscope.hw.rtl.kit.channel import CAPACITY, LATENCY, buffered
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import choice, number
-from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_kind
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_parameter
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, delayed, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, Summed, unit
 from fiberscope.hw.streams import reduce
@@ -51,7 +51,7 @@ class ArrayParameters(ValueParameters):
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.entries), 62))
     value_bits: int = number(32, 1, WHOLE_BITS)
     values: str = value_type()
-    memory: str = memory_kind()
+    memory: str = memory_parameter()
 
 
 @dataclass(frozen=True)

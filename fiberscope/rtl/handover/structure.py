@@ -48,7 +48,7 @@ def memories(twin: Twin) -> dict[Memory, int]:
             by_name[name] = Memory(_generalize(name), 1 << array.addrwidth, array.bitwidth, registered=False)
         else:
             name = _LANE.sub("", name) if macro.lanes > 1 else name
-            by_name[name] = Memory(_generalize(name), macro.entries, macro.width, registered=True)
+            by_name[name] = Memory(_generalize(name), macro.entries, macro.entry_bits, registered=True)
     return dict(sorted(Counter(by_name.values()).items()))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from rows_scenario import LanedScenario, random_value
 
 from fiberscope.hw.networks.islip_rtl import IslipParameters
-from fiberscope.hw.rtl.kit.sram import MEMORIES
+from fiberscope.hw.rtl.kit.sram import MEMORY_KINDS
 from fiberscope.sim.testing import Token
 
 TOKENS = 300
@@ -20,13 +20,13 @@ def _parameters(generator: random.Random) -> IslipParameters:
         coordinate_bits=generator.choice([5, 32, 62]),
         reference_bits=generator.choice([0, 8, 64]),
         value_bits=generator.choice([0, 32, 64]),
-        memory=generator.choice(MEMORIES),
+        memory=generator.choice(MEMORY_KINDS),
     )
 
 
 def _large(generator: random.Random) -> IslipParameters:
     inputs, outputs = generator.choice([(8, 8), (12, 2), (3, 16)])
-    return IslipParameters(inputs, outputs, memory=generator.choice(MEMORIES))
+    return IslipParameters(inputs, outputs, memory=generator.choice(MEMORY_KINDS))
 
 
 def _inputs(generator: random.Random, given: IslipParameters, tokens: int = TOKENS) -> dict[str, list[Token]]:

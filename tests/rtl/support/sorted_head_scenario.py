@@ -9,7 +9,7 @@ from scenario import Scenario
 
 from fiberscope.hw.fibers.sorted_head import FORMS
 from fiberscope.hw.fibers.sorted_head_rtl import SortedHeadParameters
-from fiberscope.hw.rtl.kit.sram import MEMORIES
+from fiberscope.hw.rtl.kit.sram import MEMORY_KINDS
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.sim.testing import Token
 
@@ -23,13 +23,13 @@ def _parameters(generator: random.Random) -> SortedHeadParameters:
         entries=generator.choice([1, 2, 3, 4, 5, 8, 11]),
         column_bits=generator.choice([2, 8, 42]),
         value_bits=generator.choice([0, 32, 64]),
-        memory=generator.choice(MEMORIES),
+        memory=generator.choice(MEMORY_KINDS),
     )
 
 
 def _large(generator: random.Random) -> SortedHeadParameters:
     form, entries = generator.choice([(FORMS[0], 64), (FORMS[1], 64), (FORMS[1], 170)])
-    return SortedHeadParameters(form, entries, memory=generator.choice(MEMORIES))
+    return SortedHeadParameters(form, entries, memory=generator.choice(MEMORY_KINDS))
 
 
 def _inputs(

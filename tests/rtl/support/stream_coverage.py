@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fiberscope.hw.rtl.kit.sram import MEMORIES
+from fiberscope.hw.rtl.kit.sram import MEMORY_KINDS
 from fiberscope.hw.streams.absent_values_rtl import KNOWN, NEEDS
 
 
@@ -36,7 +36,7 @@ STREAM_BINS = {
             f"{memory} memory": lambda run, memory=memory: (
                 run.given.memory == memory and run.counted("out_crd_data") > 100
             )
-            for memory in MEMORIES
+            for memory in MEMORY_KINDS
         },
         "positions above 1023": lambda run: run.most["position"] > 1023,
         "one element": lambda run: run.given.elements == 1 and run.counted("out_crd_data") > 0,
@@ -87,7 +87,7 @@ STREAM_BINS = {
             f"{memory} memory": lambda run, memory=memory: (
                 run.given.memory == memory and run.counted("loads") > 100
             )
-            for memory in MEMORIES
+            for memory in MEMORY_KINDS
         },
         "a reference missing": _missing("in_ref"),
         "no space behind": _full("out_val"),

@@ -9,7 +9,7 @@ from nested import EMPTY_TOKEN, mapped, nested, number, stream, value
 from stream_base import LEAVES, FilledScenario, StreamScenario
 
 from fiberscope.hw.rtl.kit.interface import Token as Load
-from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORIES, REGISTERED
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORY_KINDS, REGISTERED
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.registered_memory import RegisteredArray
 from fiberscope.hw.streams.tokens import DATA, VAL
@@ -128,7 +128,7 @@ LARGE_REDUCER = replace(
 
 def _array(generator: random.Random) -> ArrayParameters:
     sizes = generator.choice([1, 3, 64]), generator.choice([6, 20, 62]), generator.choice([2, 32, 53])
-    return ArrayParameters(*sizes, memory=generator.choice(MEMORIES))
+    return ArrayParameters(*sizes, memory=generator.choice(MEMORY_KINDS))
 
 
 def _places(generator: random.Random, given: ArrayParameters) -> dict[str, list[Token]]:
@@ -156,6 +156,6 @@ ARRAY = FilledScenario(
 LARGE_ARRAY = replace(
     ARRAY,
     draw=lambda generator: ArrayParameters(
-        generator.choice([900, 1500]), 16, 53, memory=generator.choice(MEMORIES)
+        generator.choice([900, 1500]), 16, 53, memory=generator.choice(MEMORY_KINDS)
     ),
 )

@@ -9,7 +9,7 @@ from stream_values_scenario import values_of
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.rtl.kit.interface import Token as Load
-from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORIES, REGISTERED
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORY_KINDS, REGISTERED
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.coordinate_dropper_rtl import INNER, VALUES, CoordinateDropperParameters
 from fiberscope.hw.streams.hold_rtl import CoordinateHoldParameters
@@ -30,7 +30,7 @@ def _scanner(generator: random.Random) -> CompressedScannerParameters:
         elements=generator.choice([1, 30, 200]),
         coordinate_bits=generator.choice([8, 32, 55]),
         reference_bits=generator.choice([8, 32, 62]),
-        memory=generator.choice(MEMORIES),
+        memory=generator.choice(MEMORY_KINDS),
     )
 
 
@@ -81,7 +81,7 @@ SCANNER = FilledScenario(
 LARGE_SCANNER = replace(
     SCANNER,
     draw=lambda generator: CompressedScannerParameters(
-        generator.choice([300, 1000]), generator.choice([2000, 5000]), memory=generator.choice(MEMORIES)
+        generator.choice([300, 1000]), generator.choice([2000, 5000]), memory=generator.choice(MEMORY_KINDS)
     ),
     inputs=lambda generator, given: _references(generator, given, 60),
 )

@@ -3,9 +3,9 @@
 The parts are twins, joined as the machine joins its components. Components of another clock, such as memory,
 stay components and are connected to the module.
 
-A machine is constructed in a ``SeatKernel`` with a *seat*, a placeholder, for each component in the module.
-The kernel records the seats and their channels. The composition follows from this record. In ``build``, the
-module replaces all seats.
+A machine is constructed in a ``ModuleKernel`` with a placeholder for each component in the module. The kernel
+records the placeholders and their channels. The composition follows from this record. In ``build``, the
+module replaces all placeholders.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REQUESTS, REPLIES = "memory_requests", "memory_replies"  # the module's ports, o
 
 
 @dataclass(frozen=True)
-class Whole:
+class MachineModule:
     """A machine that exists as one module.
 
     Args:
@@ -37,12 +37,12 @@ class Whole:
             machine and the product: the result matrix that the bench compares with.
     """
 
-    compose: Callable[[SeatKernel], Composition]
+    compose: Callable[[ModuleKernel], Composition]
     adapter: type[Adapter]
-    bench_data: Callable[[SeatKernel, Any], Mapping[str, Any]]
+    bench_data: Callable[[ModuleKernel, Any], Mapping[str, Any]]
 
 
-class Seat(Component):
+class Placeholder(Component):
     """A placeholder for a component that is inside the module. It never runs.
 
     It has the ports of the block's adapter: those of the component, and ports that only the RTL has.
@@ -52,16 +52,16 @@ class Seat(Component):
         block: the block that is the component's part of the module.
 
     Attributes:
-        joined: labels of the connected ports.
-        counted: returns the component's counters. The adapter of the module that replaces the seats sets it;
-            until then there are no counters.
+        connected_labels: labels of the connected ports.
+        get_counters: returns the component's counters. The adapter of the module that replaces the
+            placeholders sets it; until then there are no counters.
     """
 
     def __init__(self, name: str, *arguments: Any, block: RtlBlock, **options: Any) -> None:  # noqa: ANN401  (any component)
         super().__init__(name)
         self.block, self.arguments, self.options = block, arguments, options
-        self.joined: list[str] = []
-        self.counted: Callable[[], dict[str, int]] = dict
+        self.connected_labels: list[str] = []
+        self.get_counters: Callable[[], dict[str, int]] = dict
 
     def declared_ports(self) -> tuple[Port, ...]:
         """Return the ports of the block's adapter, including those that only the RTL has."""
@@ -70,9 +70,9 @@ class Seat(Component):
     def channels(self, port: str) -> list[Any]:
         """Return the labels of the connected ports of an array instead of their channels.
 
-        A seat has no channels. ``RtlBlock.connected`` uses only the number of the connected ports.
+        A placeholder has no channels. ``RtlBlock.connected`` uses only the number of the connected ports.
         """
-        return [label for label in self.joined if label.partition("[")[0] == port]
+        return [label for label in self.connected_labels if label.partition("[")[0] == port]
 
     @property
     def parameters(self) -> Parameters:
@@ -81,39 +81,39 @@ class Seat(Component):
         Raises:
             ValueError: no twin matches the arguments or the connections.
         """
-        suits = self.block.matching(*self.arguments, **self.options)
-        return replace(suits, **self.block.connected(self))
+        matching = self.block.matching(*self.arguments, **self.options)
+        return replace(matching, **self.block.connected(self))
 
     def counters(self) -> dict[str, int]:
         """Return the counters of the component, which the module counts."""
-        return self.counted()
+        return self.get_counters()
 
 
 @dataclass(frozen=True)
-class _Line:
+class _RecordedChannel:
     """A channel that a machine has requested.
 
     Args:
         producer, output: component and port that write.
         consumer, input: component and port that read.
-        sizes: capacity and latency, as options of ``Kernel.connect``.
+        options: capacity and latency, as options of ``Kernel.connect``.
     """
 
     producer: Component
     output: str
     consumer: Component
     input: str
-    sizes: Mapping[str, Any] = field(hash=False)
+    options: Mapping[str, Any] = field(hash=False)
 
-    def put(self, connect: Callable[..., Channel]) -> None:
+    def connect_with(self, connect: Callable[..., Channel]) -> None:
         """Connect the channel by ``connect``, which has the signature of ``Kernel.connect``."""
-        connect(self.producer, self.output, self.consumer, self.input, **self.sizes)
+        connect(self.producer, self.output, self.consumer, self.input, **self.options)
 
 
-class PartsKernel(Kernel):
+class RecordingKernel(Kernel):
     """A kernel that records a machine's components in its own clock, and their channels.
 
-    It never runs; the subclass ``SeatKernel`` does.
+    It never runs; the subclass ``ModuleKernel`` does.
 
     Args:
         sleep: see ``Kernel``.
@@ -122,8 +122,8 @@ class PartsKernel(Kernel):
     def __init__(self, *, sleep: bool = True) -> None:
         super().__init__(sleep=sleep)
         self.parts: list[Component] = []
-        self.inner: list[_Line] = []
-        self.outer: dict[str, _Line] = {}  # by port of the module
+        self.inner_channels: list[_RecordedChannel] = []
+        self.outer_channels: dict[str, _RecordedChannel] = {}  # by port of the module
 
     def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
         """Record a component of the machine's own clock, for which ``clock`` is None; ignore others."""
@@ -142,101 +142,105 @@ class PartsKernel(Kernel):
         latency: int = 1,
     ) -> Channel:
         """Record a channel, and return one that carries no tokens, as machines keep the result."""
-        self._note(_Line(producer, output, consumer, input, {"capacity": capacity, "latency": latency}))
+        self._record_channel(
+            _RecordedChannel(producer, output, consumer, input, {"capacity": capacity, "latency": latency})
+        )
         # The channel is attached to nothing, so any protocol will do
         return Channel(f"{producer.name}.{output}", capacity, latency, ANY)
 
-    def _note(self, line: _Line) -> None:
+    def _record_channel(self, channel: _RecordedChannel) -> None:
         """Record a channel inside the module, or at a memory port of the module.
 
         At least one end of the channel must be inside the module, which is not checked.
         """
-        if line.producer in self.parts and line.consumer in self.parts:
-            self.inner.append(line)
+        if channel.producer in self.parts and channel.consumer in self.parts:
+            self.inner_channels.append(channel)
             return
-        port = REQUESTS if line.producer in self.parts else REPLIES
+        port = REQUESTS if channel.producer in self.parts else REPLIES
         # labels are ``memory_requests[i]`` and ``memory_replies[i]``, each numbered from 0
-        count = sum(label.startswith(port) for label in self.outer)
-        self.outer[f"{port}[{count}]"] = line
+        count = sum(label.startswith(port) for label in self.outer_channels)
+        self.outer_channels[f"{port}[{count}]"] = channel
 
-    def part_at(self, port: str) -> tuple[Component, str]:
+    def find_part(self, port: str) -> tuple[Component, str]:
         """Return the component inside the module at one of the module's ports, and the component's port."""
-        line = self.outer[port]
-        if line.producer in self.parts:
-            return line.producer, line.output
-        return line.consumer, line.input
+        channel = self.outer_channels[port]
+        if channel.producer in self.parts:
+            return channel.producer, channel.output
+        return channel.consumer, channel.input
 
     def build(self) -> None:
-        """Do nothing, as this kernel never runs; ``SeatKernel`` overrides the method."""
+        """Do nothing, as this kernel never runs; ``ModuleKernel`` overrides the method."""
 
 
-class Parts(Assembly):
+class RecordedMachine(Assembly):
     """A machine's components as one component with the ports of its module, to run beside the module.
 
     Args:
         name: name of the module among the machine's components.
-        noted: the components and their channels.
+        recording: the components and their channels.
     """
 
-    def __init__(self, name: str, noted: PartsKernel) -> None:
+    def __init__(self, name: str, recording: RecordingKernel) -> None:
         super().__init__(name)
-        self._noted = noted
+        self._recording = recording
 
     def put(self, kernel: Kernel) -> None:
         """Add the recorded components to a kernel and connect them; see ``Assembly``.
 
         Call this method once, as the components exist already.
         """
-        for part in self._noted.parts:
+        for part in self._recording.parts:
             kernel.add(part)
-        for line in self._noted.inner:
-            line.put(kernel.connect)
+        for channel in self._recording.inner_channels:
+            channel.connect_with(kernel.connect)
 
     def end(self, port: str) -> tuple[Component, str]:
         """See ``Assembly``."""
-        return self._noted.part_at(port)
+        return self._recording.find_part(port)
 
 
-class SeatKernel(PartsKernel):
-    """A kernel in which a module replaces all seats.
+class ModuleKernel(RecordingKernel):
+    """A kernel in which a module replaces all placeholders.
 
     Args:
         name: name of the component that replaces them.
-        make: creates that component from its name and this kernel.
+        create_adapter: creates that component from its name and this kernel.
         sleep: see ``Kernel``.
     """
 
-    def __init__(self, name: str, make: Callable[[str, SeatKernel], Adapter], *, sleep: bool = True) -> None:
+    def __init__(
+        self, name: str, create_adapter: Callable[[str, ModuleKernel], Adapter], *, sleep: bool = True
+    ) -> None:
         super().__init__(sleep=sleep)
-        self._name, self._make = name, make
-        self.seats: dict[str, Seat] = {}
+        self._name, self._create_adapter = name, create_adapter
+        self.placeholders: dict[str, Placeholder] = {}
 
     def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
-        """Record a seat, or add any other component.
+        """Record a placeholder, or add any other component.
 
-        The clock of a seat is ignored: all seats are in the module's clock.
+        The clock of a placeholder is ignored: all placeholders are in the module's clock.
 
         Raises:
             SimulationError: a component in the module's clock has no RTL.
         """
-        if isinstance(component, Seat):
-            self.seats[_name_in_module(component.name)] = component
+        if isinstance(component, Placeholder):
+            self.placeholders[_name_in_module(component.name)] = component
             return super().add(component)
         if clock is None:
             raise SimulationError(f"{component.name} does not exist as RTL, so no module has it")
         # not ``super().add``, which only records: a component of another clock runs beside the module
         return Kernel.add(self, component, clock)
 
-    def _note(self, line: _Line) -> None:
-        for component, port in ((line.producer, line.output), (line.consumer, line.input)):
-            if isinstance(component, Seat):
-                component.joined.append(port)
-        super()._note(line)
+    def _record_channel(self, channel: _RecordedChannel) -> None:
+        for component, port in ((channel.producer, channel.output), (channel.consumer, channel.input)):
+            if isinstance(component, Placeholder):
+                component.connected_labels.append(port)
+        super()._record_channel(channel)
 
-    def composition(
+    def compose(
         self,
         module: str,
-        wanted: Mapping[str, Any],
+        overrides: Mapping[str, Any],
         status: Mapping[str, str],
         taps: Mapping[str, tuple[str, ...]],
     ) -> Composition:
@@ -246,7 +250,7 @@ class SeatKernel(PartsKernel):
 
         Args:
             module: name of the module.
-            wanted: values for the parameters of these names, in all parts that have them.
+            overrides: values for the parameters of these names, in all parts that have them.
             status, taps: see ``Composition``.
 
         Raises:
@@ -254,43 +258,47 @@ class SeatKernel(PartsKernel):
         """
         parts: dict[str, Part] = {}
         refusals = Refusals()
-        for name, seat in self.seats.items():
+        for name, placeholder in self.placeholders.items():
             with refusals.collected():
-                parts[name] = Part(seat.block, _with(seat.parameters, wanted))
+                parts[name] = Part(placeholder.block, _override(placeholder.parameters, overrides))
         refusals.check()
         links: list[Link] = []
-        for line in self.inner:
-            ends = _end(line.producer, line.output), _end(line.consumer, line.input)
-            links += joined(parts, *ends, line.sizes["capacity"] or 1, line.sizes["latency"])
-        exports = {label: _end(*self.part_at(label)) for label in self.outer}
-        return Composition(module, parts, tuple(links), exports | dict(self._alone(parts)), status, taps)
+        for channel in self.inner_channels:
+            ends = _format_end(channel.producer, channel.output), _format_end(channel.consumer, channel.input)
+            links += joined(parts, *ends, channel.options["capacity"] or 1, channel.options["latency"])
+        exports = {label: _format_end(*self.find_part(label)) for label in self.outer_channels}
+        return Composition(
+            module, parts, tuple(links), exports | dict(self._iterate_open_ports(parts)), status, taps
+        )
 
-    def _alone(self, parts: Mapping[str, Part]) -> Iterator[tuple[str, str]]:
+    def _iterate_open_ports(self, parts: Mapping[str, Part]) -> Iterator[tuple[str, str]]:
         """Yield each optional port of a part that the machine leaves open, with its label in the module.
 
         The module exports these ports under their own names, so two parts must not have the same open port.
         """
-        for name, seat in self.seats.items():
-            there = {stream.label for stream in parts[name].interface.streams}
-            alone = {port.name for port in seat.declared_ports() if port.optional}
-            yield from ((port, f"{name}.{port}") for port in alone & there - {*seat.joined})
+        for name, placeholder in self.placeholders.items():
+            existing = {stream.label for stream in parts[name].interface.streams}
+            optional = {port.name for port in placeholder.declared_ports() if port.optional}
+            yield from (
+                (port, f"{name}.{port}") for port in optional & existing - {*placeholder.connected_labels}
+            )
 
     def build(self) -> None:
         """Add the module, and build the components around it."""
         # ``add`` and ``connect`` of this class only record, so those of ``Kernel`` are called
-        top = Kernel.add(self, self._make(self._name, self), self.clocks[0])
-        for label, line in self.outer.items():
-            from_top = line.producer in self.parts
-            outside = (
-                replace(line, producer=top, output=label)
-                if from_top
-                else replace(line, consumer=top, input=label)
+        adapter = Kernel.add(self, self._create_adapter(self._name, self), self.clocks[0])
+        for label, channel in self.outer_channels.items():
+            is_request = channel.producer in self.parts
+            adapter_channel = (
+                replace(channel, producer=adapter, output=label)
+                if is_request
+                else replace(channel, consumer=adapter, input=label)
             )
-            outside.put(super(PartsKernel, self).connect)
+            adapter_channel.connect_with(super(RecordingKernel, self).connect)
         Kernel.build(self)
 
 
-def _end(part: Component, port: str) -> str:
+def _format_end(part: Component, port: str) -> str:
     """Return the label of a part's port in the module."""
     return f"{_name_in_module(part.name)}.{port}"
 
@@ -303,7 +311,7 @@ def _name_in_module(name: str) -> str:
     return name.partition(".")[2].replace(".", "_")
 
 
-def _with(parameters: Parameters, wanted: Mapping[str, Any]) -> Parameters:
-    """Return the parameters with those of ``wanted`` that they have."""
+def _override(parameters: Parameters, overrides: Mapping[str, Any]) -> Parameters:
+    """Return the parameters with those of ``overrides`` that they have."""
     names = {own_field.name for own_field in fields(parameters)}
-    return replace(parameters, **{name: value for name, value in wanted.items() if name in names})
+    return replace(parameters, **{name: value for name, value in overrides.items() if name in names})

@@ -1,8 +1,9 @@
 """Synchronous memory that an SRAM macro can replace: the address in one cycle, the data in the next.
 
 In Verilog, each lane is an array with a registered read, which synthesis infers as a memory with one read
-port and one write port. ``Sram.look`` is the exception: it reads the array combinationally, and the register
-is in another module. ``srams`` lists the memories of a twin, for area estimates and macro selection.
+port and one write port. ``Sram.read_unregistered`` is the exception: it reads the array combinationally, and
+the register is in another module. ``list_macros`` lists the memories of a twin, for area estimates and macro
+selection.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from fiberscope.hw.rtl.kit.parameters import CHOICES, UNNAMED
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Twin, bit_range, index_bits
 
 # Read latency of a block's memory: none, or one cycle.
-MEMORIES = COMBINATIONAL, REGISTERED = "combinational", "registered"
+MEMORY_KINDS = COMBINATIONAL, REGISTERED = "combinational", "registered"
 
 
-def memory_kind() -> str:
+def memory_parameter() -> str:
     """Declare the parameter ``memory`` of a block. The head of its Verilog names only ``registered``."""
-    parameter: str = field(default=COMBINATIONAL, metadata={CHOICES: MEMORIES, UNNAMED: True})
+    parameter: str = field(default=COMBINATIONAL, metadata={CHOICES: MEMORY_KINDS, UNNAMED: True})
     return parameter
 
 
@@ -45,14 +46,14 @@ class Macro:
     lanes: int = 1
 
     @property
-    def width(self) -> int:
+    def entry_bits(self) -> int:
         """Bits of an entry."""
         return self.bits * self.lanes
 
     @property
-    def size(self) -> int:
+    def total_bits(self) -> int:
         """Bits of all entries."""
-        return self.entries * self.width
+        return self.entries * self.entry_bits
 
     @property
     def ports(self) -> list[Wire]:
@@ -61,10 +62,10 @@ class Macro:
         return [
             Wire("read_enable", "input", 1),
             Wire("read_address", "input", address),
-            Wire("read_data", "output", self.width),
+            Wire("read_data", "output", self.entry_bits),
             Wire("write_enable", "input", self.lanes),
             Wire("write_address", "input", address),
-            Wire("write_data", "input", self.width),
+            Wire("write_data", "input", self.entry_bits),
         ]
 
 
@@ -85,11 +86,11 @@ class _Lane(pyrtl.MemBlock):  # type: ignore[misc]  # PyRTL has no types
         self.data = f"{name}_data"
 
 
-_outside: ContextVar[dict[str, Macro] | None] = ContextVar("outside", default=None)
+_extracted_macros: ContextVar[dict[str, Macro] | None] = ContextVar("outside", default=None)
 
 
 @contextmanager
-def memories_outside() -> Iterator[dict[str, Macro]]:
+def extract_memories() -> Iterator[dict[str, Macro]]:
     """Write each ``Sram`` of a twin as an instance of a separate module within this context.
 
     Both the twin and its Verilog must be made within the context. Other memories of PyRTL stay arrays, and
@@ -97,11 +98,11 @@ def memories_outside() -> Iterator[dict[str, Macro]]:
     dictionary is filled when the Verilog is written.
     """
     macros: dict[str, Macro] = {}
-    token = _outside.set(macros)
+    token = _extracted_macros.set(macros)
     try:
         yield macros
     finally:
-        _outside.reset(token)
+        _extracted_macros.reset(token)
 
 
 class Sram:
@@ -111,7 +112,7 @@ class Sram:
     that is written in the same cycle returns the old data.
 
     Args:
-        name: name of the macro, a prefix of its wires; ``sram_`` precedes it in ``memories_outside``.
+        name: name of the macro, a prefix of its wires; ``sram_`` precedes it in ``extract_memories``.
         entries: number of entries, at least 1.
         bits: bits of a lane.
         lanes: lanes of an entry, each with a write enable.
@@ -120,30 +121,32 @@ class Sram:
     def __init__(self, name: str, entries: int, bits: int, lanes: int = 1) -> None:
         self.macro = Macro(name, entries, bits, lanes)
         names = [name] if lanes == 1 else [f"{name}_{lane:02}" for lane in range(lanes)]
-        self._is_outside = _outside.get() is not None
-        self._lanes = [] if self._is_outside else [_Lane(self.macro, lane) for lane in names]
-        if self._is_outside:
-            # A separate module needs no array here: the writer of the Verilog calls ``_instance``
-            pyrtl.working_block().outside.append(self._instance)
+        self._is_extracted = _extracted_macros.get() is not None
+        self._lanes = [] if self._is_extracted else [_Lane(self.macro, lane) for lane in names]
+        if self._is_extracted:
+            # A separate module needs no array here: the writer of the Verilog calls ``_write_instance``
+            pyrtl.working_block().outside.append(self._write_instance)
 
     def read(self, address: Signal, enable: Signal) -> list[Signal]:
         """Return the lanes of the entry at the last enabled address.
 
-        Call either this method or ``look``, and only once, as the memory has one read port.
+        Call either this method or ``read_unregistered``, and only once, as the memory has one read port.
 
         Args:
             address: number of an entry, of ``index_bits(entries)`` bits.
             enable: one bit; without it, the lanes keep their data.
         """
-        if self._is_outside:  # inputs of the separate module are outputs of this PyRTL block, and vice versa
-            self._drive("read_enable", enable)
-            self._drive("read_address", address)
-            data: Signal = pyrtl.Input(self.macro.width, self._pin("read_data"))
+        if (
+            self._is_extracted
+        ):  # inputs of the separate module are outputs of this PyRTL block, and vice versa
+            self._make_output("read_enable", enable)
+            self._make_output("read_address", address)
+            data: Signal = pyrtl.Input(self.macro.entry_bits, self._pin("read_data"))
             bits = self.macro.bits
             return [data[lane * bits :][:bits] for lane in range(self.macro.lanes)]
         return [self._read(lane, address, enable) for lane in self._lanes]
 
-    def look(self, address: Signal) -> list[Signal]:
+    def read_unregistered(self, address: Signal) -> list[Signal]:
         """Return the lanes of an entry combinationally; the caller registers them in another module.
 
         Call either this method or ``read``, and only once, as the memory has one read port.
@@ -151,7 +154,7 @@ class Sram:
         Raises:
             ValueError: the memory is a separate module, which includes the register.
         """
-        if self._is_outside:
+        if self._is_extracted:
             raise ValueError(f"memory {self.macro.name} is read by a register in another module")
         return [lane[address] for lane in self._lanes]
 
@@ -170,10 +173,10 @@ class Sram:
             data: for each lane, its new bits.
             enables: for each lane, whether it is written.
         """
-        if self._is_outside:  # the bits of lane 0 are lowest, as in ``read``
-            self._drive("write_enable", pyrtl.concat_list(list(enables)))
-            self._drive("write_address", address)
-            self._drive("write_data", pyrtl.concat_list(list(data)))
+        if self._is_extracted:  # the bits of lane 0 are lowest, as in ``read``
+            self._make_output("write_enable", pyrtl.concat_list(list(enables)))
+            self._make_output("write_address", address)
+            self._make_output("write_data", pyrtl.concat_list(list(data)))
             return
         for lane, contents, enable in zip(self._lanes, data, enables, strict=True):
             lane[address] <<= pyrtl.MemBlock.EnabledWrite(contents, enable)
@@ -181,15 +184,15 @@ class Sram:
     def _pin(self, port: str) -> str:
         return f"sram_{self.macro.name}_{port}"
 
-    def _drive(self, port: str, wire: Signal) -> None:
+    def _make_output(self, port: str, wire: Signal) -> None:
         pin: Signal = pyrtl.Output(len(wire), self._pin(port))
         pin <<= wire
 
-    def _instance(self, module: str) -> str:
+    def _write_instance(self, module: str) -> str:
         """Return the wires and the instance of the memory's module in the Verilog of a module."""
         macro = self.macro
         name = f"{module}_{macro.name}"
-        macros = _outside.get()
+        macros = _extracted_macros.get()
         assert macros is not None, "Verilog is written where memories are outside"
         macros[name] = macro
         ports = macro.ports
@@ -198,7 +201,7 @@ class Sram:
         return f"{wires}    {name} sram_{macro.name}(\n        .clk(clk){pins}\n    );\n"
 
 
-class AheadSram:
+class AnnouncedSram:
     """A synchronous memory with data in the cycle of the address, which is announced one cycle earlier.
 
     A word that is written in the cycle of the announcement comes from a bypass register, so that reads behave
@@ -216,9 +219,9 @@ class AheadSram:
         ports = [f"{name}_{port}" for port in range(reads)] if reads > 1 else [name]
         self._announced = [pyrtl.WireVector(index_bits(entries), f"{port}_announced") for port in ports]
         self._srams = [Sram(port, entries, bits) for port in ports]
-        always = pyrtl.Const(1, 1)  # an address is announced in every cycle, needed or not
+        high = pyrtl.Const(1, 1)  # an address is announced in every cycle, needed or not
         self._words = [
-            sram.read(address, always)[0] for sram, address in zip(self._srams, self._announced, strict=True)
+            sram.read(address, high)[0] for sram, address in zip(self._srams, self._announced, strict=True)
         ]
         # One bypass register serves all read ports, as at most one word is written in a cycle
         self._written: Signal = DataRegister(bits, f"{name}_written")
@@ -248,10 +251,10 @@ class AheadSram:
             hit.next <<= enable & (announced == place)
 
 
-def srams(twin: Twin) -> list[Macro]:
+def list_macros(twin: Twin) -> list[Macro]:
     """Return the macros of a twin, sorted by name.
 
-    Memories that are never read, and memories of a twin built within ``memories_outside``, are not included.
+    Memories that are never read, and memories of a twin built within ``extract_memories``, are not included.
     """
     # All lanes of a memory share its macro. Other memories of PyRTL are arrays, which no macro replaces.
     macros = {
