@@ -9,6 +9,8 @@ import numpy as np
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.trace.build import Nest
+from fiberscope.models.trace.cursor import Cursor
+from fiberscope.models.trace.instances import Multicast
 from fiberscope.models.trace.levels import build_tree, store_output
 from fiberscope.models.trace.plan import LoopPlan, rank_shapes, uses_of
 from fiberscope.models.trace.prepare import Operand, prepare
@@ -73,12 +75,29 @@ def attach(nest: Nest, attachment: Attachment | BodyAttachment) -> None:
             if operand.format_names.get(level.name, level.name) == (attachment.root or attachment.rank):
                 # one recorder by coordinate decides for all recorders of the cursor
                 level.cursor.by_coordinate |= attachment.by_coordinate
+                if isinstance(attachment.recorder, Multicast):
+                    attachment.recorder.begun = int(
+                        _is_read_inside(nest, level.cursor, attachment.recorder.level)
+                    )
                 if attachment.root is not None:
                     level.cursor.fiber_recorders.append(attachment.recorder)
                 elif attachment.kind == "payload":
                     level.cursor.payload_recorders.append(attachment.recorder)
                 else:
                     level.cursor.coordinate_recorders.append(attachment.recorder)
+
+
+def _is_read_inside(nest: Nest, cursor: Cursor, number: int) -> bool:
+    """Return whether bodies of a loop read a rank, and not the loop itself or the loops outside.
+
+    Args:
+        nest: the nest.
+        cursor: the cursor of the rank.
+        number: depth of the loop, from 1.
+    """
+    earlier = [item for loop in nest.loops[:number] for item in loop.cursors]
+    earlier += [item for loop in nest.loops[: number - 1] for item in loop.lookups]
+    return cursor not in earlier
 
 
 def _attach_to_output(nest: Nest, attachment: Attachment) -> None:

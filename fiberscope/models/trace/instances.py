@@ -33,12 +33,13 @@ class Instances(Recorder):
 class Multicast(Instances):
     """Buffets by instance; requests for one line in the same round share one read.
 
-    A round is one iteration of the loop in space for each instance. The first round is one iteration shorter,
-    because bodies are numbered from 1. An instance whose buffet evicts or bypasses a line reads the line
-    again; that read is shared with as late a read of another instance. The buffets count every read of their
-    own: the caller subtracts ``lines_shared`` from the sum.
+    A round is one iteration of the loop in space for each instance. An instance whose buffet evicts or
+    bypasses a line reads the line again; that read is shared with as late a read of another instance. The
+    buffets count every read of their own: the caller subtracts ``lines_shared`` from the sum.
 
     Attributes: ``lines_shared``: lines read that a read of another instance in the same round brings.
+    ``begun``: number of bodies that have begun at an access of the first iteration: 1 if bodies of the loop
+    in space read the rank, 0 if this loop itself or a loop outside reads it.
 
     Args:
         recorders: the buffet of each instance.
@@ -49,6 +50,7 @@ class Multicast(Instances):
         super().__init__(recorders, serials, level)
         self.lines_shared = 0
         self.round = -1
+        self.begun = 0  # C: public
         # number of reads in this round by line and instance, and by line the most of an instance
         self.reads: dict[int, int] = {}
 
@@ -59,8 +61,9 @@ class Multicast(Instances):
         old_lines = buffet.lines_read  # the buffet decides whether the access moves a line
         buffet.touch(fiber, position, write, group)
         if buffet.lines_read > old_lines:
-            if self.round != serial // self.number:
-                self.round = serial // self.number
+            this_round = (serial - self.begun) // self.number  # C: long
+            if self.round != this_round:
+                self.round = this_round
                 self.reads.clear()
             # number + 1 keys a line: the last for the most reads, those before for the instances
             most_key = self.line_of(fiber, position) * (self.number + 1) + self.number

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.models.trace.caches import AccessList, BeladyCache, SetAssociativeCache
-from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace.evaluate import Attachment, run
 from fiberscope.models.trace.instances import BodyCounter, Instances, Multicast
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model, _build_merger_input
@@ -150,6 +151,30 @@ def test_a_read_is_shared_with_reads_of_other_instances_alone(touches, number, l
     for (at, line, _instance), reads in own.items():
         most[at, line] = max(most[at, line], reads)
     assert sum(own.values()) - together.lines_shared == sum(most.values())
+
+
+@pytest.mark.parametrize(("rank", "lines"), [("M", 3), ("K", 3 * 5)])
+def test_a_round_is_an_iteration_of_each_instance(tmp_path: Path, rank: str, lines: int) -> None:
+    """Twelve rows on four instances are three rounds; each reads four elements of A, or all of B, once."""
+    path = tmp_path / "rows.yaml"
+    path.write_text(
+        "einsum:\n  declaration: {A: [M], B: [K], Z: [M, K]}\n"
+        '  expressions: ["Z[m, k] = A[m] * B[k]"]\nmapping:\n  loop-order: {Z: [M, K]}\n'
+    )
+    a, b = (
+        FiberTree.from_coo({name: size}, [np.arange(size)], np.ones(size))
+        for name, size in (("M", 12), ("K", 5))
+    )
+    made = []
+
+    def observe(prepared):
+        buffets = [Buffet(4 if rank == "M" else 1, 12, 1) for _ in range(4)]
+        made.append((buffets, Multicast(buffets, prepared.serials, 1)))
+        return [Attachment("A" if rank == "M" else "B", rank, "payload", made[-1][1])]
+
+    run(load(str(path)), {"A": a, "B": b}, observe)
+    ((buffets, together),) = made
+    assert sum(buffet.lines_read for buffet in buffets) - together.lines_shared == lines
 
 
 @pytest.mark.parametrize(
