@@ -18,6 +18,8 @@ Source: SAM (ASPLOS 2023), Section 3; the text form is that of the public simula
 
 from __future__ import annotations
 
+import re
+
 from fiberscope.hw.stream import DATA, EMPTY, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.errors import SimulationError
@@ -46,6 +48,7 @@ ABSENT = 1
 Token = tuple[int, int, int, float]  # control, coordinate, reference, value
 Written = int | float | str  # the text form of a token
 
+_STOP = re.compile(r"S[0-9]{1,18}")  # a level that fits the word of a channel
 _WORD = 1 << 64  # converts between unsigned words of bits and the signed words of a channel
 
 
@@ -96,7 +99,7 @@ def _control_token(written: str, carries: Protocol) -> Token:
     kinds = {"D": DONE} | ({"R": DATA, "S": STOP} if carries == REPSIG else {"N": EMPTY})
     if written in kinds:
         return kinds[written], 0, 0, 0.0
-    if carries != REPSIG and written[:1] == "S" and written[1:].isdecimal():
+    if carries != REPSIG and _STOP.fullmatch(written):
         return STOP, int(written[1:]), 0, 0.0
     raise SimulationError(f"a {carries} stream has no token {written!r}")
 

@@ -6,7 +6,7 @@ from nested_lists import nested_streams
 
 from fiberscope.hw.streams.checker import StreamChecker
 from fiberscope.hw.streams.testing import TimedSource, with_gaps
-from fiberscope.hw.streams.tokens import CRD, REF, REPSIG, VAL
+from fiberscope.hw.streams.tokens import CRD, REF, REPSIG, VAL, token
 from fiberscope.sim import Kernel, SimulationError
 
 
@@ -61,3 +61,12 @@ def test_streams_of_one_block_have_the_same_shape():
         check([(CRD, [1, 2, "S0", "D"]), (REF, [0, "S0", "D"])])
     with pytest.raises(SimulationError, match="S1, S0 in the same place"):
         check([(CRD, [1, "S1", "D"]), (REF, [0, "S0", "D"])])
+
+
+@pytest.mark.parametrize(
+    "written", ["S", "S-1", "S1_0", "S+1", "S 1", "s1", "S\u0663", "S" + "9" * 19, "S" + "9" * 5000]
+)
+def test_a_stop_whose_level_is_no_number_of_a_channel_is_refused(written):
+    with pytest.raises(SimulationError, match="a crd stream has no token"):
+        token(written, CRD)
+    assert token("S" + "9" * 18, CRD)[1] == 10**18 - 1
