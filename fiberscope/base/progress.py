@@ -68,7 +68,8 @@ class Stage:
 class StageWatcher:
     """A progress callback that keeps a ``Stage`` for each stage and shows the stage that has advanced.
 
-    A call for ``SIMULATING`` shows nothing: the next call for ``CYCLES`` shows both reports.
+    Once a stage has cycles, a call for ``SIMULATING`` shows nothing: the next call for ``CYCLES`` shows both
+    reports. A sampled run has no calls for ``CYCLES``.
 
     Args:
         show: called with the stage that has advanced.
@@ -87,7 +88,7 @@ class StageWatcher:
             stage.reach_cycle(done, total)
         else:
             stage.reach(done, total)
-        if stage_name != SIMULATING:  # shown with the next report of ``CYCLES``
+        if stage_name != SIMULATING or stage.cycle is None:
             self._show(stage)
 
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 import fiberscope
-from fiberscope.base.progress import Stage
+from fiberscope.base.progress import CYCLES, SIMULATING, Stage, StageWatcher
 from fiberscope.commands import progress
 from fiberscope.commands.progress import progress_display
 
@@ -84,6 +84,19 @@ def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         show(stage)
     assert "50%" in screen.getvalue()
     assert "about 0:01:10 left, cycle 70,000,000, 1,000,000 cycles/s" in screen.getvalue()
+
+
+@pytest.mark.parametrize("has_cycles", [False, True])
+def test_a_run_with_or_without_cycles_is_shown(has_cycles: bool) -> None:
+    """A sampled run reports its windows alone; the reports of a simulation come in pairs, shown once."""
+    shown: list[tuple[float | None, int | None]] = []
+    watch = StageWatcher(lambda stage: shown.append((stage.share, stage.cycle)), lambda: 0.0)
+    for done in (1, 2, 4):
+        watch(SIMULATING, done, 4)
+        if has_cycles:
+            watch(CYCLES, 10 * done, 0)
+    cycles = [(0.25, 10), (0.5, 20), (1.0, 40)]
+    assert shown == ([(0.25, None), *cycles] if has_cycles else [(0.25, None), (0.5, None), (1.0, None)])
 
 
 def test_quiet_is_quiet() -> None:
