@@ -98,7 +98,7 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
         ),
         (["merger", "--set", "value_bits=16"], "merger: value_bits of float must be 32 or 64, not 16"),
         (["merger", "--set", "radix"], "--set radix: write name=number, as in radix=64"),
-        (["merger", "--set", "radix=-3"], "--set radix=-3: write name=number, as in radix=64"),
+        (["merger", "--set", "radix=-3"], "merger: radix must be from 2 to 64, not -3"),
         (
             ["merger", "--set", "radix=2,8"],
             "--set radix=2,8: write one value; several are for fiberscope rtl area\n",

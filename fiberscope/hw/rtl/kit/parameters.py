@@ -248,10 +248,10 @@ def _parse_value(setting: str, text: str, parameter: Field[Any]) -> int | str:
     """Return the text of a choice, or the number in the text of another parameter."""
     if CHOICES in parameter.metadata:
         return text
-    number = read_whole_number(text)
+    number = read_whole_number(text.removeprefix("-"))
     if number is None:
         raise ValueError(_advice(setting, parameter))
-    return number
+    return -number if text.startswith("-") else number
 
 
 def _advice(setting: str, parameter: Field[Any]) -> str:
