@@ -19,6 +19,7 @@ from fiberscope.workloads.expressions.expression import (
     Scalar,
     Take,
     accesses,
+    iterate_operators,
     reduces,
 )
 from fiberscope.workloads.expressions.functions import FUNCTIONS
@@ -224,3 +225,20 @@ def test_functions_of_numbers_and_arrays_are_those_of_python() -> None:
         assert function.adds == (name in ("add", "sub"))
         if function.of_both and name != "take":
             assert all(value == 0 for point, value in zip(points, expected, strict=True) if 0 in point), name
+
+
+@pytest.mark.parametrize(
+    ("text", "operators"),
+    [
+        ("A[i]", ""),
+        ("-A[i]", "-"),
+        ("A[i] * B[i]", "*"),
+        ("A[i] * B[i] * C[i]", "* *"),
+        ("A[i] + B[i] + C[i] + A[i]", "+ + +"),
+        ("A[i] + B[i] * C[i] * A[i]", "+ * *"),
+        ("max(A[i], B[i]) * C[i]", "* max"),
+        ("take(A[i] * B[i], C[i], 0)", "*"),
+    ],
+)
+def test_an_operator_counts_once_for_each_application(text: str, operators: str) -> None:
+    assert list(iterate_operators(right(text))) == operators.split()

@@ -7,6 +7,9 @@ import pytest
 
 import fiberscope
 from fiberscope import cli
+from fiberscope.accelerators import find
+from fiberscope.explore.speedups import speedups
+from fiberscope.workloads import WorkloadError
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 PAGE = Path(__file__).parents[3] / "docs" / "energy.md"
@@ -77,6 +80,23 @@ def test_kinds_and_components_that_are_not_in_the_published_value_are_left_out(m
     assert row.missing[-1] == "a host"
     assert not {"clock tree", "leakage"} & {*row.missing}
     assert not any(name.startswith("pe.") for name in row.missing)
+
+
+def test_rows_of_matrices_that_are_not_here_are_left_out_unless_they_are_asked_for(tmp_path, monkeypatch):
+    from published import costs
+
+    monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path))
+    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path))
+    cost = costs.PublishedCost(
+        machine="gamma", published=2.0, operands=("web-Google",), source="nobody", what="area, mm2"
+    )
+    monkeypatch.setattr(costs, "read_table", lambda *_of: costs.PublishedCosts(figures=(cost,)))
+    lines: list[str] = []
+    assert not costs.costs(["gamma"], lines.append)
+    assert [line.partition(":")[0] for line in lines] == ["web-Google is left out"]
+    with pytest.raises(WorkloadError, match="web-Google: the exact matrix is not available"):
+        speedups(find("graphicionado"), ["web-Google"])
 
 
 def test_variants_of_a_converter_share_blocks_and_so_take_less():
