@@ -172,6 +172,7 @@ def _anchor(heading: str) -> str:
         "docs/gamma.md",
         "docs/graph.md",
         "docs/mapped.md",
+        "docs/sage.md",
         "docs/teaal.md",
         "docs/tour.md",
     ],
