@@ -100,6 +100,7 @@ def test_the_other_commands_destroy_no_input_either(toy: str, refusal) -> None:
         ["page", "r.json", "-o", "r.svg"],
         ["graph", "draw", "g.gv", "-o", "g.gv"],
         ["graph", "optimise", "g.gv", "--optimise", "locate", "-o", "g.gv"],
+        ["graph", "run", "g.gv", "B=a.mtx", "c=ones", "--json", "a.mtx"],
         ["tile", "A=a.mtx", "B=b.mtx", "--json", "b.mtx"],
         ["map", "r.json", "-o", "r.json"],
     ):
