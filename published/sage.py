@@ -10,12 +10,12 @@ from typing import Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.converters.sage.compute import compute
-from fiberscope.converters.sage.configuration import SageParameters, sage_parameters
+from fiberscope.converters.sage.configuration import SageParameters, load_sage_parameters
 from fiberscope.converters.sage.kernels import problem
 from fiberscope.converters.sage.published import Row, rows
 from fiberscope.converters.sage.search import Choice, Prediction, rank
 from fiberscope.converters.sage.statistics import Statistics
-from fiberscope.converters.sage.systems import OURS, best_of, systems
+from fiberscope.converters.sage.systems import OURS, find_best, load_systems
 from fiberscope.explore.tables import simulate_to_end
 from fiberscope.results.report.table import Table, format_percent
 from fiberscope.workloads.errors import WorkloadError, suggest
@@ -171,7 +171,8 @@ def _size(row: Row, parameters: SageParameters) -> Size:
 def _ratios(matrices: Sequence[Row], parameters: SageParameters) -> list[Ratio]:
     problems = [problem(kernel, row.statistics) for row in matrices for kernel in row.picks]
     bests = {
-        name: [best_of(system, case, parameters) for case in problems] for name, system in systems().items()
+        name: [find_best(system, case, parameters) for case in problems]
+        for name, system in load_systems().items()
     }
     return [_ratio(name, bests[name], bests[OURS]) for name in bests]
 
@@ -179,7 +180,7 @@ def _ratios(matrices: Sequence[Row], parameters: SageParameters) -> list[Ratio]:
 def _ratio(name: str, theirs: Sequence[Prediction], ours: Sequence[Prediction]) -> Ratio:
     ratios = [system.product / base.product for system, base in zip(theirs, ours, strict=True)]
     mean = exp(sum(map(log, ratios)) / len(ratios))
-    published = systems()[name].published
+    published = load_systems()[name].published
     return Ratio(
         name,
         mean,
@@ -232,7 +233,7 @@ def study(workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object,
     """Return SAGE's choices and gains compared with the paper's, as data and as tables."""
     if options["parts"]:
         raise InputError("--part: sage has no parts")
-    comparison = compare(workloads, sage_parameters(options["settings"]))
+    comparison = compare(workloads, load_sage_parameters(options["settings"]))
     tables = [
         _picks_table(comparison.workloads),
         _sizes_table(comparison.sizes),

@@ -10,7 +10,7 @@ from typing import Any
 from fiberscope import accelerators
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.base.errors import InputError
-from fiberscope.converters.sage.configuration import sage_parameters
+from fiberscope.converters.sage.configuration import load_sage_parameters
 from fiberscope.converters.sage.systems import OURS
 from fiberscope.explore.compare import FetchedRun, Published, Run, compare, read_published
 from fiberscope.results.report.table import Table
@@ -146,7 +146,7 @@ def _ratio(modelled: float | None, reported: float) -> float | None:
 
 def _sage() -> Iterator[Figure]:
     """Yield the classes of Fig. 13, the formats of Table III, and the cost of conversions."""
-    comparison = sage.compare((), sage_parameters({}))
+    comparison = sage.compare((), load_sage_parameters({}))
     for ratio in comparison.ratios:
         if ratio.published_mean is not None and ratio.system != OURS:  # the ratio to itself is 1
             numbers = ratio.published_mean, ratio.mean

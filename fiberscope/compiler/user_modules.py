@@ -25,7 +25,7 @@ from fiberscope.compiler.files import compiled_modules
 from fiberscope.compiler.module_dependencies import compiled_imports
 from fiberscope.compiler.modules import Module, Modules, UnsupportedError
 from fiberscope.compiler.pxd_text import generate_pxd
-from fiberscope.sim.partial_files import replacing
+from fiberscope.sim.partial_files import replace_when_complete
 
 _LIBRARY = Path(__file__).parents[2]  # folder of the package fiberscope
 # An error message of Cython with its position.
@@ -150,7 +150,8 @@ def build(path: Path) -> list[Path]:
         note_path(file).parent.mkdir(parents=True, exist_ok=True)
         module = {"name": sources.name(file), "module": str(_extension_path(folder, sources, file))}
         note = json.dumps({**module, "library": engine_id(), "sources": digests})
-        with replacing(note_path(file)) as stream:  # another process may read the note at any time
+        # Another process may read the note at any time
+        with replace_when_complete(note_path(file)) as stream:
             stream.write(note.encode())
     return list(c_types)
 

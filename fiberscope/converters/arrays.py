@@ -26,7 +26,7 @@ POINTER_BITS = 62  # bits of a whole word of a token (a signed 64-bit number), w
 NO_ENDS = integers_of(np.zeros(0, np.int64))  # ``ends`` of an array whose items have one width
 
 
-def shifts_of(shape: Sequence[int]) -> list[int]:
+def compute_shifts(shape: Sequence[int]) -> list[int]:
     """Return the shift of each rank's coordinate in a word that has all of them; the last rank is lowest.
 
     Words are thus in the order of positions, row by row. The caller checks that all coordinates fit.
@@ -54,7 +54,7 @@ class Source:
     def __init__(self, encoded: Encoded, *, lanes: int, chunk: int, max_lines: int, ranges: int) -> None:
         self.encoded = encoded
         self.lanes, self.chunk, self.max_lines, self.ranges = lanes, chunk, max_lines, ranges
-        self.shifts = shifts_of(encoded.shape)
+        self.shifts = compute_shifts(encoded.shape)
         self.addresses: dict[str, int] = {}
         self.layouts: list[memory.Layout] = []
         address = 0
@@ -172,7 +172,7 @@ class Target:
 
     def __post_init__(self) -> None:
         """Assign a region of memory to every array; the arrays of RLC share one region."""
-        self.shifts = shifts_of(self.shape)
+        self.shifts = compute_shifts(self.shape)
         for index, span in enumerate(self.layout):
             if not (self.regions and isinstance(self.format, Rlc)):
                 # The source is tensor 0, and the target is tensor 1
@@ -254,6 +254,6 @@ class Target:
         return bits[: math.prod(self.shape)]
 
 
-def words_on_chip(layout: Layout) -> float:
+def count_words_on_chip(layout: Layout) -> float:
     """Return the words of arrays on the chip: one per item, but one per ``MASK_BITS`` bits of a mask."""
     return sum(math.ceil(span.length / MASK_BITS) if span.name == "mask" else span.length for span in layout)

@@ -12,7 +12,7 @@ from fiberscope.converters import counting, encoding, gathering, stages
 from fiberscope.converters.arrays import MASK_BITS
 from fiberscope.converters.configuration import WORD_BITS, MintParameters
 from fiberscope.converters.job import Job, run_limits
-from fiberscope.converters.recipes import kind_of
+from fiberscope.converters.recipes import parse_kind
 from fiberscope.hw.lanes import divider, prefix_sum
 from fiberscope.sim import Component
 from fiberscope.workloads.formats import Bsr, index_bits
@@ -35,10 +35,10 @@ def _make_block_divide(name: str, job: Job) -> Component:
 
 def _make_expand(name: str, job: Job) -> Component:
     # Pointers of CSC are of columns, whose coordinate is lowest in a word. CSF has ``outers``, and no shift.
-    return encoding.Expand(name, _word_lanes(job), 0 if job.source.name == "csc" else job.shifts[0])
+    return encoding.Expand(name, _count_word_lanes(job), 0 if job.source.name == "csc" else job.shifts[0])
 
 
-def _word_lanes(job: Job) -> int:
+def _count_word_lanes(job: Job) -> int:
     return job.parameters.lanes.words
 
 
@@ -46,14 +46,16 @@ BLOCKS: Mapping[str, BlockFactory] = {
     "divide_blocks": _make_block_divide,
     "expand": _make_expand,
     "tally": lambda name, job: encoding.Tally(
-        name, _word_lanes(job), job.parameters.lanes.scan, job.shape[0], job.shifts[0]
+        name, _count_word_lanes(job), job.parameters.lanes.scan, job.shape[0], job.shifts[0]
     ),
-    "fill": lambda name, job: encoding.Fill(name, _word_lanes(job), job.size),
-    "mask": lambda name, job: encoding.Mask(name, _word_lanes(job), job.size, MASK_BITS),
-    "difference": lambda name, job: encoding.Difference(name, _word_lanes(job), *run_limits(job.target)),
+    "fill": lambda name, job: encoding.Fill(name, _count_word_lanes(job), job.size),
+    "mask": lambda name, job: encoding.Mask(name, _count_word_lanes(job), job.size, MASK_BITS),
+    "difference": lambda name, job: encoding.Difference(
+        name, _count_word_lanes(job), *run_limits(job.target)
+    ),
     "blocks": _make_blocks,
-    "tree": lambda name, job: encoding.Tree(name, _word_lanes(job), job.shifts),
-    "turn": lambda name, job: counting.Turn(name, _word_lanes(job), *job.key_field),
+    "tree": lambda name, job: encoding.Tree(name, _count_word_lanes(job), job.shifts),
+    "turn": lambda name, job: counting.Turn(name, _count_word_lanes(job), *job.key_field),
 }
 
 
@@ -70,7 +72,7 @@ def latency(block: str, output: str, parameters: MintParameters, shape: Sequence
         The latency of the channel after a stage. For a unit of several pipeline stages, the cycles of the
         unit and of the channel together. At least 1, also for a block that is not listed here.
     """
-    lanes, name = parameters.lanes, kind_of(block)
+    lanes, name = parameters.lanes, parse_kind(block)
     bits = max(WORD_BITS, index_bits(math.prod(shape)))
     scan = prefix_sum.depth(parameters.scan_form, lanes.scan)
     # A bitonic network of 2^n keys has n (n + 1) / 2 stages of comparators

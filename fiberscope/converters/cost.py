@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 
 from fiberscope.accelerators.configuration import layers, validate
-from fiberscope.converters.arrays import words_on_chip
+from fiberscope.converters.arrays import count_words_on_chip
 from fiberscope.converters.blocks import latency
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.lines import LINE_BITS
-from fiberscope.converters.recipes import Recipe, kind_of, recipe
+from fiberscope.converters.recipes import Recipe, find_recipe, parse_kind
 from fiberscope.hw.lanes import prefix_sum
 from fiberscope.workloads.formats import Format, format_called
 from fiberscope.workloads.formats.format import Layout
@@ -51,7 +51,7 @@ class ConversionCost:
 
 
 @cache
-def shipped_parameters() -> MintParameters:
+def load_shipped_parameters() -> MintParameters:
     """Return the shipped parameters of MINT, from ``config.yaml``, read once."""
     entries = layers(CONFIGURATION, name="mint", file=None, settings={})
     return validate(MintParameters, entries, "mint")
@@ -81,8 +81,8 @@ def conversion_cost(
         WorkloadError: if a format does not exist, or no recipe exists.
     """
     start, end = (format_called(form) if isinstance(form, str) else form for form in (source, target))
-    parameters = parameters or shipped_parameters()
-    blocks = recipe(start.name, end.name, len(shape), parameters.lanes.chunk)
+    parameters = parameters or load_shipped_parameters()
+    blocks = find_recipe(start.name, end.name, len(shape), parameters.lanes.chunk)
     if start == end:
         return ConversionCost(0, 0, {})
     return _Cost(blocks, start, end, shape, nonzeros, bits, parameters, counts).total()
@@ -111,8 +111,8 @@ class _Cost:
     ) -> None:
         self.recipe, self.shape, self.nonzeros, self.parameters = recipe, shape, nonzeros, parameters
         self.size = math.prod(shape)
-        self.source = _spans(source, shape, nonzeros, bits, counts)
-        self.target = _spans(target, shape, nonzeros, bits, counts)
+        self.source = _layout_spans(source, shape, nonzeros, bits, counts)
+        self.target = _layout_spans(target, shape, nonzeros, bits, counts)
         self.rounds = max(1, len(shape) - 1)
         self.keys = shape[1] if target.name == "csc" else shape[0]
 
@@ -179,7 +179,7 @@ class _Cost:
         return math.ceil(sum(span.bits for span in spans) / LINE_BITS)
 
     def _output_beats(self) -> int:
-        return math.ceil(words_on_chip(self.target) / self.parameters.lanes.words)
+        return math.ceil(count_words_on_chip(self.target) / self.parameters.lanes.words)
 
     def _count(self, spans: Layout, name: str) -> float:
         return sum(span.length for span in spans if span.name == name)
@@ -191,7 +191,7 @@ class _Cost:
 
     def _items(self, block: str) -> float:
         """Return the number of items that pass a block."""
-        name = kind_of(block)
+        name = parse_kind(block)
         if name == "fill":
             return self.size
         if name in ("steps", "bits", "increment", "scan", "compare"):
@@ -214,7 +214,7 @@ class _Cost:
         """Return the number of beats in which the items pass a block; 0 for the reader."""
         if block == READ:
             return 0
-        name, lanes = kind_of(block), self.parameters.lanes
+        name, lanes = parse_kind(block), self.parameters.lanes
         default_lanes = lanes.chunk if name in KEYS else lanes.words
         lanes_by_kind = {
             # The reader brings ``words`` items a cycle, even if the prefix sum has more lanes
@@ -232,7 +232,7 @@ class _Cost:
         operations: dict[str, int] = {}
         for block in self.recipe.blocks:
             readings = 2 if self._is_read_twice() and self._is_decoder(block) else 1
-            for name, number in self._block_operations(kind_of(block), block).items():
+            for name, number in self._block_operations(parse_kind(block), block).items():
                 operations[name] = operations.get(name, 0) + readings * math.ceil(number)
         return operations
 
@@ -272,7 +272,7 @@ def _count_rows(items: float, lanes: int) -> int:
     return int(items // lanes) + 1
 
 
-def _spans(
+def _layout_spans(
     form: Format, shape: Sequence[int], nonzeros: float, bits: int, counts: Mapping[str, float] | None
 ) -> Layout:
     """Return the layout of a format's arrays, with expected counts where ``counts`` has none."""

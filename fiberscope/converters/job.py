@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fiberscope.converters.arrays import shifts_of
+from fiberscope.converters.arrays import compute_shifts
 from fiberscope.converters.configuration import WORD_BITS, MintParameters
 from fiberscope.hw.lanes import prefix_sum
 from fiberscope.workloads.formats import Format, Rlc, index_bits
@@ -36,7 +36,7 @@ class Job:
     @property
     def shifts(self) -> list[int]:
         """Return the shift of each rank's coordinate in a word; the last rank has shift 0."""
-        return shifts_of(self.shape)
+        return compute_shifts(self.shape)
 
     @property
     def adders(self) -> int:

@@ -13,7 +13,7 @@ from fiberscope.converters.arrays import MASK_BITS
 from fiberscope.converters.bypass import OffsetJoin, RemainderSplit
 from fiberscope.converters.counting import Control, Drain, Ends, Selector
 from fiberscope.converters.job import Job, run_limits
-from fiberscope.converters.recipes import DEFAULT_INPUT, DEFAULT_OUTPUT, Edge, Recipe, kind_of
+from fiberscope.converters.recipes import DEFAULT_INPUT, DEFAULT_OUTPUT, Edge, Recipe, parse_kind
 from fiberscope.converters.rows import Bits, Collector, Former, Increment, Steps
 from fiberscope.hw.lanes.cluster_counter import ClusterCounter
 from fiberscope.hw.lanes.comparator_bank import NONZERO, ComparatorBank
@@ -87,7 +87,7 @@ SUMS = {"scan", "scan_counts", "offsets"}  # kinds of blocks that are prefix sum
 FORMERS = ("steps", "increment", "bits", "split", "gather")
 
 
-def ports_of(edge: Edge) -> tuple[str, str]:
+def name_ports(edge: Edge) -> tuple[str, str]:
     """Return the names of the output port and the input port that an edge between units connects.
 
     A port that the recipe does not name is the default port for rows of its unit.
@@ -95,7 +95,7 @@ def ports_of(edge: Edge) -> tuple[str, str]:
     Raises:
         KeyError: the producer or the consumer is no unit, but a stage, the reader or the writer.
     """
-    producer, consumer = UNITS[kind_of(edge.producer)], UNITS[kind_of(edge.consumer)]
+    producer, consumer = UNITS[parse_kind(edge.producer)], UNITS[parse_kind(edge.consumer)]
     return (
         producer.outputs if edge.output == DEFAULT_OUTPUT else edge.output,
         consumer.inputs if edge.input == DEFAULT_INPUT else edge.input,
@@ -104,10 +104,10 @@ def ports_of(edge: Edge) -> tuple[str, str]:
 
 def is_row(edge: Edge) -> bool:
     """Return whether an edge carries rows, and not items: both its ports are ports for rows of units."""
-    if not UNITS.keys() >= {kind_of(edge.producer), kind_of(edge.consumer)}:
+    if not UNITS.keys() >= {parse_kind(edge.producer), parse_kind(edge.consumer)}:
         return False
-    producer, consumer = UNITS[kind_of(edge.producer)], UNITS[kind_of(edge.consumer)]
-    output, port = ports_of(edge)
+    producer, consumer = UNITS[parse_kind(edge.producer)], UNITS[parse_kind(edge.consumer)]
+    output, port = name_ports(edge)
     row_outputs = (producer.outputs, *producer.further_ports)
     return output != "" and output in row_outputs and port in (consumer.inputs, *consumer.further_ports)
 
@@ -126,7 +126,7 @@ class UnitChain:
 
     def lanes(self, block: str, output: str = DEFAULT_OUTPUT) -> int:
         """Return the number of lanes of the rows that leave a block; for the last block, that enter it."""
-        lanes, kind = self.job.parameters.lanes, kind_of(block)
+        lanes, kind = self.job.parameters.lanes, parse_kind(block)
         if kind in ("divide", "peel"):
             return self.job.lanes_per_round(lanes.divide)
         if kind in ("split", "multiply", "join"):
@@ -138,7 +138,7 @@ class UnitChain:
         if kind == "pack":
             # A packer also adapts the number of lanes to its successor
             successor = self.blocks[index + 1]
-            return self.lanes(successor) if kind_of(successor) == "divide" else lanes.words
+            return self.lanes(successor) if parse_kind(successor) == "divide" else lanes.words
         return lanes.scan
 
     def max_tokens(self, block: str) -> int:
@@ -149,7 +149,7 @@ class UnitChain:
     @property
     def constants(self) -> list[tuple[str, int]]:
         """Return the blocks that take one constant for each array, with these constants."""
-        return [(block, self._constant(block)) for block in self.blocks if UNITS[kind_of(block)].constants]
+        return [(block, self._constant(block)) for block in self.blocks if UNITS[parse_kind(block)].constants]
 
     def _constant(self, block: str) -> int:
         """Return the constant of a divider or a multiplier: the length of a rank.
@@ -158,7 +158,7 @@ class UnitChain:
         multiplier multiplies by the second rank, ``multiply_2`` by the third rank, and so on.
         """
         number = int(block.partition("_")[2] or 1)
-        return self.job.shape[-number if kind_of(block) == "divide" else number]
+        return self.job.shape[-number if parse_kind(block) == "divide" else number]
 
     def arguments(self, block: str) -> tuple[object, ...]:
         """Return the arguments of a block's constructor after the instance name.
@@ -166,7 +166,7 @@ class UnitChain:
         Raises:
             KeyError: the block belongs to no chain of a former and a collector; see ``Counters``.
         """
-        job, kind, lanes = self.job, kind_of(block), self.lanes(block)
+        job, kind, lanes = self.job, parse_kind(block), self.lanes(block)
         constants = [constant for _block, constant in self.constants]
         if kind == "divide":
             return (lanes, job.position_bits, job.parameters.division_bits)
@@ -190,18 +190,18 @@ class UnitChain:
 
     def _collector_shifts(self) -> list[int]:
         """Return the shifts of coordinate, reference and rests in an item's word, the last rest first."""
-        if not any(kind_of(block) == "divide" for block in self.blocks):
+        if not any(parse_kind(block) == "divide" for block in self.blocks):
             return [0]
         # The first divider divides by the last rank, so that the first rest is the last coordinate
         first, second, *rests = self.job.shifts
         return [first, second, *reversed(rests)]
 
 
-def unit_chains(recipe: Recipe, job: Job) -> Iterator[UnitChain]:
+def iterate_unit_chains(recipe: Recipe, job: Job) -> Iterator[UnitChain]:
     """Yield the chains of a recipe, one for each former: the former and all blocks that follow it by rows."""
     successors = {edge.producer: edge.consumer for edge in recipe.edges if is_row(edge)}
     for block in recipe.blocks:
-        if kind_of(block) in FORMERS:
+        if parse_kind(block) in FORMERS:
             chain = [block]
             while chain[-1] in successors:
                 chain.append(successors[chain[-1]])

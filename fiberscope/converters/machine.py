@@ -14,15 +14,24 @@ from fiberscope.accelerators.composition import Composition, PartFactory, count
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.layout import Layout as MemoryLayout
 from fiberscope.accelerators.machine import Traffic
-from fiberscope.converters.arrays import Source, Target, words_on_chip
+from fiberscope.converters.arrays import Source, Target, count_words_on_chip
 from fiberscope.converters.blocks import BLOCKS, latency
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.counters import Counters
 from fiberscope.converters.job import Job
-from fiberscope.converters.lanes import PARTS, ROWS, SUMS, UNITS, UnitChain, is_row, ports_of, unit_chains
+from fiberscope.converters.lanes import (
+    PARTS,
+    ROWS,
+    SUMS,
+    UNITS,
+    UnitChain,
+    is_row,
+    iterate_unit_chains,
+    name_ports,
+)
 from fiberscope.converters.lines import LINE_BITS, LINE_BYTES
 from fiberscope.converters.reader import Reader
-from fiberscope.converters.recipes import Edge, kind_of, recipe
+from fiberscope.converters.recipes import Edge, find_recipe, parse_kind
 from fiberscope.converters.stages import LaneStage
 from fiberscope.converters.writer import Writer
 from fiberscope.sim import Component, Kernel
@@ -70,7 +79,7 @@ class Mint(Composition[MintParameters]):
         self.source = source
         self.layout, self.counts = header
         self.job = Job(parameters, source.format, target, source.shape, source.nonzeros)
-        self.recipe = recipe(source.format.name, target.name, len(source.shape), parameters.lanes.chunk)
+        self.recipe = find_recipe(source.format.name, target.name, len(source.shape), parameters.lanes.chunk)
         self.target = Target(target, source.shape, source.bits, self.layout)
         self.stages: dict[str, Component] = {}
         self._add_reader_and_writer()
@@ -114,15 +123,15 @@ class Mint(Composition[MintParameters]):
         )
 
     def _add_stages(self) -> None:
-        self.chains = list(unit_chains(self.recipe, self.job))
+        self.chains = list(iterate_unit_chains(self.recipe, self.job))
         if self.recipe.is_two_pass:
             self.chains.append(Counters.from_recipe(self.recipe, self.job))
         for block in self.recipe.blocks:
-            if kind_of(block) in BLOCKS:
-                self.stages[block] = self.add(BLOCKS[kind_of(block)], block, self.job)
+            if parse_kind(block) in BLOCKS:
+                self.stages[block] = self.add(BLOCKS[parse_kind(block)], block, self.job)
         for chain in self.chains:
             for block in chain.blocks:
-                self.stages[block] = self.add(UNITS[kind_of(block)].part, block, *chain.arguments(block))
+                self.stages[block] = self.add(UNITS[parse_kind(block)].part, block, *chain.arguments(block))
 
     def _connect(self) -> None:
         """Connect the edges of the recipe, and each former with the units that take its constants."""
@@ -135,14 +144,14 @@ class Mint(Composition[MintParameters]):
         for chain in self.chains:
             for index, (block, _constant) in enumerate(chain.constants):
                 former, unit = self.stages[chain.blocks[0]], self.stages[block]
-                port = UNITS[kind_of(block)].constants
+                port = UNITS[parse_kind(block)].constants
                 self.kernel.connect(former, f"{port}[{index}]", unit, port, capacity=ARRAYS)
 
     def _connect_rows(self, edge: Edge, chain: UnitChain) -> None:
         """Connect an edge that carries rows with one channel per lane."""
         producer, consumer = self.stages[edge.producer], self.stages[edge.consumer]
-        output, port = ports_of(edge)
-        cycles = self.parameters.wire_latency(kind_of(edge.producer))
+        output, port = name_ports(edge)
+        cycles = self.parameters.wire_latency(parse_kind(edge.producer))
         for lane in range(chain.lanes(edge.producer, edge.output)):
             # All lanes of a row have the same latency, so that a row stays together.
             ends = producer, f"{output}[{lane}]", consumer, f"{port}[{lane}]"
@@ -153,7 +162,7 @@ class Mint(Composition[MintParameters]):
         cycles = latency(edge.producer, edge.output, self.parameters, self.source.shape)
         producer, output, max_tokens = self._producer(edge)
         consumer, port = self._consumer(edge)
-        if kind_of(edge.input) == "rests" or kind_of(edge.output) == "rests":
+        if parse_kind(edge.input) == "rests" or parse_kind(edge.output) == "rests":
             # The bypass never fills before its chain, so that it does not slow the chain down.
             capacity = max_tokens * self._rows_in_flight(edge.producer)
         else:
@@ -178,16 +187,16 @@ class Mint(Composition[MintParameters]):
             return self.reader, f"streams[{index}]", 1 + max(lanes.words, lanes.chunk)
         stage = self.stages[edge.producer]
         if isinstance(stage, LaneStage):
-            return stage, _indexed_port(edge.output), stage.beat_tokens
+            return stage, _index_port(edge.output), stage.beat_tokens
         chain = next(chain for chain in self.chains if edge.producer in chain.blocks)
-        return stage, _indexed_port(edge.output), chain.max_tokens(edge.producer)
+        return stage, _index_port(edge.output), chain.max_tokens(edge.producer)
 
     def _consumer(self, edge: Edge) -> tuple[Component, str]:
         if edge.consumer == WRITE:
             return self.writer, f"items[{self.outputs.index(edge.input)}]"
         if edge.consumer == READ:
             return self.reader, edge.input
-        return self.stages[edge.consumer], _indexed_port(edge.input)
+        return self.stages[edge.consumer], _index_port(edge.input)
 
     def result(self) -> Encoded:
         """Return the target as it has been written."""
@@ -200,7 +209,7 @@ class Mint(Composition[MintParameters]):
             parts = [stage for stage in self.stages.values() if counter in stage.counters()]
             if parts:
                 operations[name] = operations.get(name, 0) + count(counter, *parts)
-        sums = [self.stages[block] for block in self.recipe.blocks if kind_of(block) in SUMS]
+        sums = [self.stages[block] for block in self.recipe.blocks if parse_kind(block) in SUMS]
         if sums:
             operations["add"] = self.job.adders * count("rows", *sums)
         # Each cluster of equal keys, or each item without clusters, updates a counter.
@@ -238,7 +247,7 @@ class Mint(Composition[MintParameters]):
 
     def progress(self) -> tuple[int, int]:
         """Return the number of words written so far, and of all words of the target (at least 1)."""
-        return count("words_taken", self.writer), max(1, int(words_on_chip(self.layout)))
+        return count("words_taken", self.writer), max(1, int(count_words_on_chip(self.layout)))
 
 
 OPERATIONS = {  # name of the operation in a report, by the counter of a block
@@ -262,7 +271,7 @@ def _check_words(source: Encoded) -> None:
         )
 
 
-def _indexed_port(port: str) -> str:
+def _index_port(port: str) -> str:
     """Return the port for a port name in a recipe: ``rests_2`` is ``rests[0]``, as levels start at 2."""
     name, _, level = port.partition("_")
     return f"{name}[{int(level) - 2}]" if level else name

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from fiberscope.converters.recipes import recipe
+from fiberscope.converters.recipes import find_recipe
 from fiberscope.workloads import Problem, ProblemParameters, WorkloadError
 from fiberscope.workloads.formats import Encoded, Format, check_width, format_called
 from fiberscope.workloads.formats.format import Layout
@@ -58,7 +58,7 @@ class Conversion(Problem):
             WorkloadError: naming the format, recipe or property that prevents the conversion.
         """
         check_width(self.settings.bits)
-        recipe(self.settings.source, self.settings.target)
+        find_recipe(self.settings.source, self.settings.target)
         operand: Any = self.operands["A"]
         if not operand.matrix.has_canonical_format:
             message = f"{operand.name} has several values at one place, and a format holds one"

@@ -94,20 +94,20 @@ def family(name: str) -> str:
     return re.sub("[0-9].*$", "", name)
 
 
-def kind_of(block: str) -> str:
+def parse_kind(block: str) -> str:
     """Return the kind of a block: ``divide`` of ``divide_2``."""
     return family(block).rstrip("_")
 
 
 @cache
-def _table() -> dict[tuple[str, str], tuple[str, ...]]:
+def _load_table() -> dict[tuple[str, str], tuple[str, ...]]:
     """Return the lines of every recipe in ``recipes.yaml``, by source and target family."""
     text = resources.files("fiberscope.converters").joinpath("recipes.yaml").read_text(encoding="utf-8")
-    pairs = {tuple(names.split()): tuple(_flat(lines)) for names, lines in yaml.safe_load(text).items()}
+    pairs = {tuple(names.split()): tuple(_flatten(lines)) for names, lines in yaml.safe_load(text).items()}
     return {(source, target): lines for (source, target), lines in pairs.items()}
 
 
-def _flat(lines: Iterable[str | list[str]]) -> Iterator[str]:
+def _flatten(lines: Iterable[str | list[str]]) -> Iterator[str]:
     """Yield the lines, with lists of lines flattened; such a list is shared by several recipes in YAML."""
     for line in lines:
         yield from [line] if isinstance(line, str) else line
@@ -115,16 +115,16 @@ def _flat(lines: Iterable[str | list[str]]) -> Iterator[str]:
 
 def sources() -> list[str]:
     """Return the families of formats that some recipe converts."""
-    return list(dict.fromkeys(source for source, _target in _table()))
+    return list(dict.fromkeys(source for source, _target in _load_table()))
 
 
 def targets(source: str) -> list[str]:
     """Return the families to which a format can be converted; the format itself, for a copy, is last."""
-    families = [target for start, target in _table() if start == family(source)]
+    families = [target for start, target in _load_table() if start == family(source)]
     return [*families, source]
 
 
-def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
+def find_recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
     """Return the recipe that converts one format to another.
 
     Args:
@@ -138,17 +138,17 @@ def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
     """
     source, target = (format_called(name).name for name in (source, target))
     start, end = family(source), family(target)
-    lines = COPY if source == target else _table().get((start, end))
+    lines = COPY if source == target else _load_table().get((start, end))
     if lines is None:
         possible = ", ".join(targets(source))
         raise NoRecipeError(f"no recipe converts {source} to {target}", fix=f"{source} goes to {possible}")
-    lines = tuple(line for template in lines for line in _rounds(template, order))
-    lines = tuple(line for template in lines for line in _levels(template, order))
-    expanded = Recipe(start, end, lines, tuple(edge for line in lines for edge in _edges(line)))
+    lines = tuple(line for template in lines for line in _expand_rounds(template, order))
+    lines = tuple(line for template in lines for line in _expand_levels(template, order))
+    expanded = Recipe(start, end, lines, tuple(edge for line in lines for edge in _parse_edges(line)))
     return expanded.without("sort", "cluster") if chunk == 1 and "sort" in expanded.blocks else expanded
 
 
-def _rounds(line: str, order: int) -> list[str]:
+def _expand_rounds(line: str, order: int) -> list[str]:
     """Expand a line with a divider or multiplier for a tensor with ``order`` ranks.
 
     Such a line becomes a chain of ``order`` - 1 dividers or multipliers, and lines for the coordinates that
@@ -165,7 +165,7 @@ def _rounds(line: str, order: int) -> list[str]:
     return [line]
 
 
-def _levels(line: str, order: int) -> list[str]:
+def _expand_levels(line: str, order: int) -> list[str]:
     """Expand a line with ``{level}`` to one line per level below the root; in others, fill in ``{deepest}``.
 
     ``{above}`` and ``{deepest}`` are the blocks that bring the level above and the deepest level.
@@ -179,7 +179,7 @@ def _levels(line: str, order: int) -> list[str]:
     return [line.format(level=level, above=path(level - 1)) for level in range(2, order + 1)]
 
 
-def _edges(line: str) -> list[Edge]:
+def _parse_edges(line: str) -> list[Edge]:
     """Return the edges of a line, which is a chain of blocks."""
     names = [name.strip().partition(".")[::2] for name in line.split(">")]
     edges = []

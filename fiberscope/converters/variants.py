@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from fiberscope.converters.recipes import kind_of, recipe
+from fiberscope.converters.recipes import find_recipe, parse_kind
 
 VARIANTS = ("mint_b", "mint_m", "mint_mr")
 # The conversions of the paper's Figure 8, to which its published areas belong.
@@ -71,7 +71,7 @@ def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -
 
 def _count_hardware(source: str, target: str) -> Counter[str]:
     """Return the number of instances of each kind of hardware that one conversion needs."""
-    names = {kind_of(block) for block in recipe(source, target).blocks}
+    names = {parse_kind(block) for block in find_recipe(source, target).blocks}
     # The counts, which ``offsets`` adds up, are complete only after the pass in which ``scan`` runs
     if "scan" in names:
         names.discard("offsets")

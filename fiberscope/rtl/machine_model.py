@@ -18,7 +18,7 @@ from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.memory_pins import DONE, MemoryPins, memory_interface
 from fiberscope.run.find_machine import find
 from fiberscope.sim import Component, Kernel
-from fiberscope.sim.deadlock import blocked_by
+from fiberscope.sim.deadlock import describe_blocked
 from fiberscope.workloads import Problem
 
 
@@ -116,7 +116,7 @@ class MachineModel:
         if done < total or any(pins.offered or pins.waiting_replies for pins in self._pins):
             return False
         wiring = self._kernel.wiring
-        return not any(next(iter(blocked_by(unit, wiring)), "") for unit in self._other_components)
+        return not any(next(iter(describe_blocked(unit, wiring)), "") for unit in self._other_components)
 
     def fault(self) -> str | None:
         """Describe the fault of the machine's answer; None if the answer is right.

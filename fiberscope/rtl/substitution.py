@@ -22,7 +22,7 @@ from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.rtl.cosim_request import find_cosim_machine
 from fiberscope.rtl.units import units
 from fiberscope.sim import Component
-from fiberscope.sim.scopes import full_name
+from fiberscope.sim.scopes import find_full_name
 from fiberscope.workloads.errors import suggest
 
 MACHINE = "machine"  # in place of blocks: the whole machine as one module
@@ -219,7 +219,7 @@ def _instance(accelerator: str, name: str, block_of: Mapping[str, str]) -> str:
     Raises:
         InputError: there is no such instance.
     """
-    instance = full_name(name, block_of)
+    instance = find_full_name(name, block_of)
     if instance is None:
         blocks = " or ".join(dict.fromkeys(block_of.values()))
         raise InputError(f"{accelerator} has no {blocks} named {name}; {suggest(name, block_of)}")

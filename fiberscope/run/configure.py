@@ -79,12 +79,12 @@ def _check_format(machine_formats: Mapping[str, str], machine: str, operand: str
         InputError: no operand of this name can be converted.
         WorkloadError: no recipe converts the format.
     """
-    from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (needed for conversions only)
+    from fiberscope.converters.recipes import find_recipe  # noqa: PLC0415  (needed for conversions only)
 
     if operand not in machine_formats:
         names = ", ".join(machine_formats) or "none"
         raise InputError(f"{PREFIX}{operand}: operands of {machine} that can be converted: {names}")
-    recipe(name, machine_formats[operand])
+    find_recipe(name, machine_formats[operand])
 
 
 class ResolvedRun(NamedTuple):

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fiberscope.converters.sage.configuration import SageParameters, sage_parameters
+from fiberscope.converters.sage.configuration import SageParameters, load_sage_parameters
 from fiberscope.converters.sage.kernels import Problem, problem
 from fiberscope.converters.sage.operands import operand
-from fiberscope.converters.sage.reasons import Reason, reasons
-from fiberscope.converters.sage.search import Choice, Prediction, all_choices, rank
+from fiberscope.converters.sage.reasons import Reason, explain_first
+from fiberscope.converters.sage.search import Choice, Prediction, list_choices, rank
 from fiberscope.converters.sage.statistics import Statistics
-from fiberscope.converters.sage.systems import OURS, system_called
+from fiberscope.converters.sage.systems import OURS, find_system
 from fiberscope.results.report.table import Table, format_percent
 from fiberscope.workloads.errors import WorkloadError, suggest
 
@@ -51,7 +51,7 @@ class FormatRanking:
     @property
     def reasons(self) -> list[Reason]:
         """Return the reason for each format of the best pair, as far as another format is possible."""
-        return list(reasons(self.predictions))
+        return list(explain_first(self.predictions))
 
     def frame(self) -> pd.DataFrame:
         """Return a row for each pair of formats: the formats, cycles, energy in pJ and their product.
@@ -148,13 +148,13 @@ def sage(
         ConfigurationError, WorkloadError: a parameter, an operand, a kernel or a format is invalid, or no
             pair is left.
     """
-    parameters = sage_parameters(settings or {}, None if config is None else Path(config))
+    parameters = load_sage_parameters(settings or {}, None if config is None else Path(config))
     first = operand(a, "A")
     kernel_name = kernel or ("spgemm" if len(first.shape) == 2 else "spttm")
     kernel_problem = problem(kernel_name, first, None if b is None else operand(b, "B"))
-    limits = system_called(system)
+    limits = find_system(system)
     # None means that the class supports every choice.
-    supported = limits.choices() or all_choices(kernel_problem)
+    supported = limits.choices() or list_choices(kernel_problem)
     candidates = [choice for choice in supported if _is_requested(choice, kernel_problem, mcf_a, mcf_b)]
     predictions = rank(kernel_problem, parameters, candidates, limits.converter)
     return FormatRanking(kernel_problem, parameters, system, predictions)

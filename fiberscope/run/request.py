@@ -325,12 +325,12 @@ def request_conversion(
     """
     from fiberscope.accelerators.problem_settings import SECTION  # noqa: PLC0415
     from fiberscope.converters.mint import MINT  # noqa: PLC0415
-    from fiberscope.converters.recipes import recipe  # noqa: PLC0415
+    from fiberscope.converters.recipes import find_recipe  # noqa: PLC0415
 
     names = machine.lower().split()
     if len(names) != 2:
         raise InputError(f"{machine}: a conversion has two formats, as in 'csr csc'")
-    recipe(names[0], names[1])
+    find_recipe(names[0], names[1])
     pairs = zip(CONVERSION_KEYS, names, strict=True)
     formats = {f"{SECTION}{key}": Entry(name, "settings") for key, name in pairs}
     problem_settings = {key: value for key, value in (settings or {}).items() if key.startswith(SECTION)}

@@ -81,10 +81,12 @@ class Standstill:
             return []
         models = [model for model in self.lookahead_models if model.engaged]
         hidden = {channel.name: model.name for model in models for channel in model.reveal_tokens()}
-        return [line for component in components for line in blocked_by(component, self._wiring, hidden)]
+        return [
+            line for component in components for line in describe_blocked(component, self._wiring, hidden)
+        ]
 
 
-def blocked_by(
+def describe_blocked(
     component: Component, wiring: Wiring, hidden: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[str]:
     """Yield the lines of a deadlock report about one component; none if it is idle without input tokens.
@@ -97,7 +99,7 @@ def blocked_by(
         stall = wiring.stalls(component)[component.state - FIRST_STALL]
         need = "a token" if stall.direction == "input" else "space"
         any_of = "" if len(stall.channels) == 1 else "any of "
-        contents = "; ".join(_contents(stall.channels, hidden))
+        contents = "; ".join(_describe_contents(stall.channels, hidden))
         yield f"{component.name} waits for {need} at {any_of}{stall.label}: {contents}"
     elif component.state == BUSY:
         yield f"{component.name} says that it is busy, yet asked for no further tick"
@@ -105,25 +107,26 @@ def blocked_by(
         for stall in wiring.links(component):
             for channel in stall.channels:
                 if stall.direction == "input" and channel.occupancy:
-                    yield f"{component.name} is idle, yet leaves tokens at {stall.label}: {_content(channel)}"
+                    content = _describe_content(channel)
+                    yield f"{component.name} is idle, yet leaves tokens at {stall.label}: {content}"
 
 
-def _contents(channels: Sequence[Channel], hidden: Mapping[str, str]) -> Iterator[str]:
+def _describe_contents(channels: Sequence[Channel], hidden: Mapping[str, str]) -> Iterator[str]:
     """Yield descriptions of the contents of channels; one for all whose tokens a lookahead model hides."""
-    yield from (_content(channel) for channel in channels if channel.name not in hidden)
+    yield from (_describe_content(channel) for channel in channels if channel.name not in hidden)
     for model in dict.fromkeys(hidden[channel.name] for channel in channels if channel.name in hidden):
         yield f"simulated ahead by {model}, whose tokens are not shown here (a run with --vcd shows them)"
 
 
-def _content(channel: Channel) -> str:
+def _describe_content(channel: Channel) -> str:
     """Describe the content of a channel: the number of tokens, and the oldest token."""
-    token = _oldest_token(channel) if channel.occupancy else ""
+    token = _read_oldest_token(channel) if channel.occupancy else ""
     token_text = f", the first: {token}" if token else ""
     capacity = f" of {channel.capacity}" if channel.bounded else ""
     return f"channel {channel.name} holds {channel.occupancy}{capacity} tokens{token_text}"
 
 
-def _oldest_token(channel: Channel) -> str:
+def _read_oldest_token(channel: Channel) -> str:
     """Return the oldest token of a channel by field name, such as ``a 17, b 4``."""
     fields = channel.protocol.fields
     return ", ".join(f"{field} {getattr(channel, word)():g}" for word, field in fields.items())

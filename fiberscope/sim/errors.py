@@ -66,7 +66,7 @@ def add_location(error: Exception, name: str, cycle: int) -> None:
     Raises:
         SimulationError: in place of the engine's error, if the tick returned no cycle.
     """
-    if _no_cycle_returned(error):
+    if _is_invalid_return(error):
         raise SimulationError(
             f"{name}: tick at cycle {cycle} gave no cycle; end it by return self.busy(cycle), "
             "wait_input(channel), wait_output(channel) or idle()"
@@ -74,7 +74,7 @@ def add_location(error: Exception, name: str, cycle: int) -> None:
     error.add_note(f"at cycle {cycle} in {name}")
 
 
-def _no_cycle_returned(error: Exception) -> bool:
+def _is_invalid_return(error: Exception) -> bool:
     """Return whether the value that a tick returned caused the error, and not the body of the tick."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:

@@ -13,7 +13,7 @@ ENDING = ".fst"
 CONVERTER = "vcd2fst"
 
 
-def converter(path: Path) -> str:
+def find_converter(path: Path) -> str:
     """Return the path of the converter program.
 
     Raises:
@@ -32,7 +32,7 @@ def convert(program: str, vcd: Path, path: Path) -> None:
     """Convert a complete VCD file to FST. An existing file at ``path`` is replaced atomically.
 
     Args:
-        program: path of the converter, from ``converter``.
+        program: path of the converter, from ``find_converter``.
         vcd: the VCD file, which is kept.
         path: the FST file.
 

@@ -49,7 +49,7 @@ class _Compiler(MetaPathFinder):
         """Compile the module if it lacks its extension; always return None."""
         for folder in path or () if fullname.startswith("fiberscope.") else ():
             if _must_compile(Path(folder, f"{fullname.rpartition('.')[2]}.py")):
-                _compile([fullname, *_importing(), *_uncompiled_neighbours(fullname, Path(folder))])
+                _compile([fullname, *_list_importing(), *_find_uncompiled_neighbours(fullname, Path(folder))])
         return None
 
 
@@ -64,7 +64,7 @@ def _must_compile(source: Path) -> bool:
         )
 
 
-def _uncompiled_neighbours(name: str, folder: Path) -> list[str]:
+def _find_uncompiled_neighbours(name: str, folder: Path) -> list[str]:
     """Return the uncompiled modules of the same folder: graph blocks are imported one after another."""
     package, _, stem = name.rpartition(".")
     return sorted(
@@ -72,7 +72,7 @@ def _uncompiled_neighbours(name: str, folder: Path) -> list[str]:
     )
 
 
-def _importing() -> list[str]:
+def _list_importing() -> list[str]:
     """Return the modules of ``fiberscope`` whose import is in progress, innermost first."""
     frame: FrameType | None = sys._getframe()
     names = []

@@ -18,7 +18,7 @@ from fiberscope.sim.deferral import Deferring, let_defer, settle
 from fiberscope.sim.errors import SimulationError, add_location, wake_error
 from fiberscope.sim.interrupt import give_way, on_interrupt
 from fiberscope.sim.overrides import refuse_overrides
-from fiberscope.sim.statistics import ComponentStatistics, Run, statistics_of
+from fiberscope.sim.statistics import ComponentStatistics, Run, collect_statistics
 from fiberscope.sim.wiring import Wiring, check_attributes
 
 if TYPE_CHECKING:
@@ -386,7 +386,7 @@ class Kernel:
         """Return the cycle accounting and counters of every component, by name, in order of addition."""
         lengths = {clock: self.length(clock) for clock in self.clocks}
         return {
-            component.name: statistics_of(component, self.wiring, lengths[clock_of(component)])
+            component.name: collect_statistics(component, self.wiring, lengths[clock_of(component)])
             for component in self.components
         }
 

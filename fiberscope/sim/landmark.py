@@ -96,7 +96,7 @@ class FirstStall:
         states = {
             position: variable.scope for position, variable in enumerate(variables) if variable.name == STATE
         }
-        elements = _elements(list(states.values()))
+        elements = _find_repeated_parts(list(states.values()))
         self._scopes = {
             position: scope
             for position, scope in states.items()
@@ -132,7 +132,7 @@ def part_of(scope: str) -> str:
     return ".".join(scope.split(".")[:2])
 
 
-def _elements(scopes: Sequence[str]) -> set[str]:
+def _find_repeated_parts(scopes: Sequence[str]) -> set[str]:
     """Return the parts that consist of components and occur several times."""
     parts = {part_of(scope) for scope in scopes if part_of(scope) != scope}
     family_sizes = Counter(map(family_name, parts))

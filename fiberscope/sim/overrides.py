@@ -30,34 +30,34 @@ def refuse_overrides(name: str, owner: object) -> None:
         SimulationError: naming the method and the remedy.
     """
     cls: type = type(owner)
-    fault = _fault(cls, frozenset(getattr(owner, "__dict__", ())))
+    fault = _find_fault(cls, frozenset(getattr(owner, "__dict__", ())))
     if fault:
         raise SimulationError(f"{name}: {cls.__name__} {fault}")
 
 
 @cache
-def _fault(cls: type, instance_attributes: frozenset[str]) -> str:
+def _find_fault(cls: type, instance_attributes: frozenset[str]) -> str:
     """Return the first override that compiled code does not call, with the remedy; empty if there is none."""
     defined = set(instance_attributes)
     for base in cls.__mro__:
-        methods = _compiled_methods(base)
+        methods = _list_compiled_methods(base)
         if methods is None:
             defined |= vars(base).keys()
             continue
         for method in sorted(defined & methods.keys()):
             return f"overrides {method} of {base.__name__}, which compiled code calls without lookup; " + (
-                "give your method another name" if methods[method] else _advice(cls)
+                "give your method another name" if methods[method] else _format_advice(cls)
             )
     return ""
 
 
-def _advice(cls: type) -> str:
+def _format_advice(cls: type) -> str:
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
     return f"compile your class too: fiberscope build {Path(file).name if file else 'FILE'}"
 
 
 @cache
-def _compiled_methods(cls: type) -> dict[str, bool] | None:
+def _list_compiled_methods(cls: type) -> dict[str, bool] | None:
     """Return whether each C method of a compiled class is final, by name; None for a Python class."""
     loader = getattr(sys.modules.get(cls.__module__), "__loader__", None)
     if not isinstance(loader, ExtensionFileLoader):

@@ -29,7 +29,7 @@ class Partial:
     """
 
     def __init__(self, path: Path, ending: str = "") -> None:
-        self.path, self._target = partial(path, ending), _target(path)
+        self.path, self._target = partial(path, ending), _resolve_target(path)
         self.path.unlink(missing_ok=True)
 
     def keep(self) -> None:
@@ -43,7 +43,7 @@ class Partial:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replace_when_complete(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that gets the name ``path`` when it is complete. An exception leaves no file.
 
     Partial files of dead processes are removed.
@@ -63,13 +63,13 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 def partial(path: Path, ending: str = "") -> Path:
     """Return the path of this process's partial file; ``ending`` distinguishes several for the same file."""
-    target = _target(path)
+    target = _resolve_target(path)
     return target.with_name(f"{_start(target)}{os.getpid()}{ending}{ENDING}")
 
 
 def remove_abandoned(path: Path) -> None:
     """Remove the partial files that dead processes of this host left for this file."""
-    target = _target(path)
+    target = _resolve_target(path)
     start = _start(target)
     with suppress(OSError):  # opening the file reports an unreadable folder
         for file in target.parent.iterdir():
@@ -79,7 +79,7 @@ def remove_abandoned(path: Path) -> None:
                     file.unlink(missing_ok=True)
 
 
-def _target(path: Path) -> Path:
+def _resolve_target(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 

@@ -14,7 +14,7 @@ from vcd.gtkw import GTKWColor, GTKWFlag, GTKWSave
 
 from fiberscope.sim.landmark import Landmark, part_of
 from fiberscope.sim.names import family_name
-from fiberscope.sim.partial_files import replacing
+from fiberscope.sim.partial_files import replace_when_complete
 from fiberscope.sim.vcd_file import VcdFile
 from fiberscope.sim.waveform import COLOURED, ROW_BITS, STATE, Variable, Waveform
 
@@ -48,10 +48,10 @@ def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Land
         return
     table = path.with_suffix(TABLE_ENDING)
     if waveform.table:
-        with replacing(table) as partial:
+        with replace_when_complete(table) as partial:
             partial.writelines(f"{row} {state}\n".encode() for state, row in waveform.table.items())
     with (
-        replacing(path) as partial,
+        replace_when_complete(path) as partial,
         io.TextIOWrapper(partial, "utf-8", "surrogateescape", "\n") as file,  # keeps a file name's bytes
     ):
         _write(_View(GTKWSave(file), table.name), vcd, waveform.variables, landmark)
@@ -85,7 +85,7 @@ def _write(view: _View, vcd: VcdFile, variables: Sequence[Variable], landmark: L
     for machine in dict.fromkeys(variable.scope.partition(".")[0] for variable in variables):
         save.treeopen(machine)
     view.states([variable for variable in variables if variable.name == STATE])
-    for scope in sorted(scopes_of(variables), key=lambda scope: scope.name != part_of(landmark.scope)):
+    for scope in sorted(list_scopes(variables), key=lambda scope: scope.name != part_of(landmark.scope)):
         view.scope(scope)
 
 
@@ -98,7 +98,7 @@ class Scope:
     inner: dict[str, Scope] = field(default_factory=dict)
 
 
-def scopes_of(variables: Sequence[Variable]) -> list[Scope]:
+def list_scopes(variables: Sequence[Variable]) -> list[Scope]:
     """Return the scopes of the machine's parts; for a machine of one component, the machine's scope."""
     root = Scope("")
     for variable in variables:
@@ -141,7 +141,7 @@ class _View:
                         self._state(member)
 
     def _state(self, variable: Variable) -> None:
-        alias = _without_machine(variable.scope).replace(".", " ")  # GTKWave shows the last part
+        alias = _strip_machine(variable.scope).replace(".", " ")  # GTKWave shows the last part
         self._text(variable, alias)
 
     def _text(self, signal: Variable, alias: str) -> None:
@@ -197,5 +197,5 @@ class _View:
             self.save.trace(f"{name}[{signal.width - 1}:0]", alias=signal.name, datafmt="dec")
 
 
-def _without_machine(scope: str) -> str:
+def _strip_machine(scope: str) -> str:
     return scope.partition(".")[2] or scope

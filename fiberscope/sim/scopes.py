@@ -28,7 +28,7 @@ def choose(components: Sequence[Component], patterns: Sequence[str]) -> list[Com
     return [component for component in components if not patterns or id(component) in indices]
 
 
-def full_name(name: str, names: Iterable[str]) -> str | None:
+def find_full_name(name: str, names: Iterable[str]) -> str | None:
     """Return the instance name for a name that may omit leading zeros and the machine's name.
 
     Args:
@@ -38,21 +38,21 @@ def full_name(name: str, names: Iterable[str]) -> str | None:
     instances = list(names)
     if name in instances or not name:
         return name or None
-    short = _without_zeros(name)
+    short = _strip_zeros(name)
     return next(
         (
             instance
             for instance in instances
-            if short in (_without_zeros(instance), _without_zeros(instance.partition(".")[2]))
+            if short in (_strip_zeros(instance), _strip_zeros(instance.partition(".")[2]))
         ),
         None,
     )
 
 
-def matches_any(pattern: str, names: Iterable[str]) -> bool:
+def matches_any_name(pattern: str, names: Iterable[str]) -> bool:
     """Return whether a pattern (see ``choose``) matches any of the instance names."""
-    short = _without_zeros(pattern)
-    return any(_matches(name, pattern) or _matches(_without_zeros(name), short) for name in names)
+    short = _strip_zeros(pattern)
+    return any(_matches(name, pattern) or _matches(_strip_zeros(name), short) for name in names)
 
 
 def choose_one(components: Sequence[Component], name: str) -> Component:
@@ -74,16 +74,18 @@ def choose_one(components: Sequence[Component], name: str) -> Component:
 def _match(components: Sequence[Component], pattern: str) -> list[Component]:
     """Return the components that a pattern matches, at least one."""
     matches = [component for component in components if _matches(component.name, pattern)]
-    short = _without_zeros(pattern)
+    short = _strip_zeros(pattern)
     matches = matches or [
-        component for component in components if _matches(_without_zeros(component.name), short)
+        component for component in components if _matches(_strip_zeros(component.name), short)
     ]
     if not matches:
-        raise SimulationError(f"no component matches the scope {pattern}; {_hint(components, pattern)}")
+        raise SimulationError(
+            f"no component matches the scope {pattern}; {_suggest_scopes(components, pattern)}"
+        )
     return matches
 
 
-def _without_zeros(name: str) -> str:
+def _strip_zeros(name: str) -> str:
     return _ZEROS.sub("", name)
 
 
@@ -98,7 +100,7 @@ def _matches(name: str, pattern: str) -> bool:
     )
 
 
-def _hint(components: Sequence[Component], pattern: str) -> str:
+def _suggest_scopes(components: Sequence[Component], pattern: str) -> str:
     """Return advice with the scopes that are most similar to a pattern."""
     scopes: list[str] = []  # all scopes from the outside in: a machine, its parts, their parts, ...
     for component in components:

@@ -45,22 +45,22 @@ class ComponentStatistics:
     counters: dict[str, int] = field(default_factory=dict)
 
 
-def statistics_of(component: Component, wiring: Wiring, length: int) -> ComponentStatistics:
+def collect_statistics(component: Component, wiring: Wiring, run_cycles: int) -> ComponentStatistics:
     """Return the statistics of one component, which stays unchanged.
 
     Args:
         component: the component.
         wiring: the channels of its machine.
-        length: length of the run in cycles of the component's clock.
+        run_cycles: length of the run in cycles of the component's clock.
     """
     cycles = list(component.cycles)
     # The cycles since the last change of the state are not booked yet, as a component may sleep in its state
-    cycles[component.state] += length - component.since
+    cycles[component.state] += run_cycles - component.since
     stalls: dict[str, dict[str, int]] = {"input": {}, "output": {}}
     # ``wiring.stalls`` has the order of the accounting states
     for stall, count in zip(wiring.stalls(component), cycles[FIRST_STALL:], strict=True):
         if count:
             stalls[stall.direction][stall.label] = count
     return ComponentStatistics(
-        length, cycles[BUSY], cycles[IDLE], stalls["input"], stalls["output"], component.counters()
+        run_cycles, cycles[BUSY], cycles[IDLE], stalls["input"], stalls["output"], component.counters()
     )

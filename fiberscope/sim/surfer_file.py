@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fiberscope.sim.landmark import Landmark, part_of
-from fiberscope.sim.partial_files import replacing
-from fiberscope.sim.save_file import OURS, Scope, is_kept, scopes_of
+from fiberscope.sim.partial_files import replace_when_complete
+from fiberscope.sim.save_file import OURS, Scope, is_kept, list_scopes
 from fiberscope.sim.vcd_file import VcdFile
 from fiberscope.sim.waveform import STATE, Variable, Waveform
 
@@ -34,18 +34,18 @@ def write_command_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: L
     """
     if is_kept(path):
         return
-    with replacing(path) as partial:
-        partial.writelines(f"{line}\n".encode() for line in _commands(waveform.variables, landmark))
+    with replace_when_complete(path) as partial:
+        partial.writelines(f"{line}\n".encode() for line in _iterate_commands(waveform.variables, landmark))
         if landmark.time is not None:
             partial.write(f"cursor_set {vcd.stamp(landmark.time)}\n".encode())
 
 
-def _commands(variables: Sequence[Variable], landmark: Landmark) -> Iterator[str]:
+def _iterate_commands(variables: Sequence[Variable], landmark: Landmark) -> Iterator[str]:
     """Yield the commands, except that of the cursor."""
     yield f"# {OURS}"
-    scopes = sorted(scopes_of(variables), key=lambda scope: scope.name != part_of(landmark.scope))
+    scopes = sorted(list_scopes(variables), key=lambda scope: scope.name != part_of(landmark.scope))
     rows: list[Variable | None] = [None, *(variable for variable in variables if variable.name == STATE)]
-    rows += [None, *_members(scopes[0])]
+    rows += [None, *_iterate_variables(scopes[0])]
     titles = iter(["states", scopes[0].name])
     for row in rows:
         yield f"divider_add {next(titles)}" if row is None else f"variable_add {row.scope}.{row.name}"
@@ -59,8 +59,8 @@ def _commands(variables: Sequence[Variable], landmark: Landmark) -> Iterator[str
     yield "group_fold_all"
 
 
-def _members(scope: Scope) -> Iterator[Variable]:
+def _iterate_variables(scope: Scope) -> Iterator[Variable]:
     """Yield the variables of a scope and of its inner scopes."""
     yield from scope.variables
     for inner_scope in scope.inner.values():
-        yield from _members(inner_scope)
+        yield from _iterate_variables(inner_scope)

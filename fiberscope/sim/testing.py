@@ -215,30 +215,29 @@ def check_laws(
         for sleep, order_seed in ((False, None), (True, 1), (True, 2), (False, 3)):
             actual = bench(make(), sleep=sleep, order_seed=order_seed)
             setting = f"sleep={sleep}, order_seed={order_seed}, stalls {seed}"
-            assert actual == expected, f"{setting}: {_difference(expected, actual, sleep)}"
+            assert actual == expected, f"{setting}: {_describe_difference(expected, actual, sleep)}"
 
 
-def _difference(expected: Outcome, actual: Outcome, sleep: bool) -> str:
+def _describe_difference(expected: Outcome, actual: Outcome, sleep: bool) -> str:
     """Describe the first entry in which two outcomes differ, and its usual cause."""
     expected_entries, actual_entries = (
-        dict(_entries("", asdict(expected))),
-        dict(_entries("", asdict(actual))),
+        dict(_iterate_leaves("", asdict(expected))),
+        dict(_iterate_leaves("", asdict(actual))),
     )
     path = next(
         path
         for path in (*expected_entries, *actual_entries)
         if expected_entries.get(path) != actual_entries.get(path)
     )
-    return (
-        f"{path} is {actual_entries.get(path)}, not {expected_entries.get(path)}: {_usual_cause(path, sleep)}"
-    )
+    cause = _find_usual_cause(path, sleep)
+    return f"{path} is {actual_entries.get(path)}, not {expected_entries.get(path)}: {cause}"
 
 
-def _entries(path: str, result: object) -> Iterator[tuple[str, object]]:
+def _iterate_leaves(path: str, result: object) -> Iterator[tuple[str, object]]:
     """Yield the leaves of a nested result with their paths; tokens and events before cycles."""
     if isinstance(result, Mapping):
         for key in sorted(result, key=["received", "counters"].__contains__, reverse=True):
-            yield from _entries(f"{path}.{key}" if path else str(key), result[key])
+            yield from _iterate_leaves(f"{path}.{key}" if path else str(key), result[key])
     elif isinstance(result, list):
         for number, token in enumerate(result):
             yield f"{path}[{number}]", token
@@ -246,7 +245,7 @@ def _entries(path: str, result: object) -> Iterator[tuple[str, object]]:
         yield path, result
 
 
-def _usual_cause(path: str, sleep: bool) -> str:
+def _find_usual_cause(path: str, sleep: bool) -> str:
     """Return the usual cause of a difference at this path of an outcome."""
     if sleep:
         return "the result depends on the order of ticks: see other components only by methods of channels"

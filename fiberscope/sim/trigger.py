@@ -104,7 +104,7 @@ class Trigger:
             return self._token_comparison(quantity[0], quantity[2], sign, bound)
         if len(quantity) > 2:
             raise self._fault(f"{' '.join(tokens)} is no comparison")
-        gauges = gauges_of(self._kernel, quantity, self._fault, self._first_cycle)
+        gauges = find_gauges(self._kernel, quantity, self._fault, self._first_cycle)
         signed = any(gauge.signed for gauge in gauges)
         return Comparison(gauges, sign, self._bound(bound, sign, gauges[0].names, signed))
 
@@ -140,7 +140,7 @@ class Trigger:
         return SimulationError(f"the {self._subject} {self.text!r}: {fault}{right}")
 
 
-def gauges_of(
+def find_gauges(
     kernel: Kernel,
     quantity: Sequence[str],
     fault: Callable[[str, bool], SimulationError],
@@ -170,14 +170,14 @@ def gauges_of(
         components = choose(kernel.components, pattern)
     except SimulationError as error:
         raise fault(str(error), False) from None
-    gauges = [_gauge(component, name, kernel.wiring, base_period) for component in components]
+    gauges = [_make_gauge(component, name, kernel.wiring, base_period) for component in components]
     if not any(gauges):
-        names = dict.fromkeys(key for component in components for key in names_of(component, kernel.wiring))
+        names = dict.fromkeys(key for component in components for key in list_names(component, kernel.wiring))
         raise fault(f"{pattern[0]} has no {name}; {nearest(name, names)}", False)
     return [gauge for gauge in gauges if gauge]
 
 
-def names_of(component: Component, wiring: Wiring) -> list[str]:
+def list_names(component: Component, wiring: Wiring) -> list[str]:
     """Return the names of a component's quantities."""
     signals = [signal.name for signal in component.signals()]
     ports = [stall.label for stall in wiring.stalls(component)]
@@ -235,10 +235,10 @@ def _split(tokens: Sequence[str], separator: str) -> list[list[str]]:
     return groups
 
 
-def _gauge(component: Component, name: str, wiring: Wiring, base_period: int) -> Gauge | None:
+def _make_gauge(component: Component, name: str, wiring: Wiring, base_period: int) -> Gauge | None:
     """Return the gauge of a quantity; None if the component has no quantity of this name."""
     if name in ACCOUNTS:
-        return AccountGauge(component, _states(component, name, wiring), base_period)
+        return AccountGauge(component, _list_states(component, name, wiring), base_period)
     if name == STATE:
         return StateGauge(component, state_names(component, wiring))
     if name in component.counters():
@@ -255,7 +255,7 @@ def _gauge(component: Component, name: str, wiring: Wiring, base_period: int) ->
     return None
 
 
-def _states(component: Component, account: str, wiring: Wiring) -> list[int]:
+def _list_states(component: Component, account: str, wiring: Wiring) -> list[int]:
     """Return the accounting states that an account adds up."""
     if account in ("busy", "idle"):
         return [BUSY if account == "busy" else IDLE]

@@ -42,12 +42,12 @@ class VcdFile:
 
     def __init__(self, path: Path, tick: Fraction, comment: Sequence[str]) -> None:
         self.path = path
-        exact = timescale(tick)
+        exact = choose_timescale(tick)
         self.scale: Fraction
         self._timescale, self.scale = exact or ("1 fs", tick * 10**-FINEST)
         self._units, self._ticks = self.scale.numerator, self.scale.denominator
-        self._comment = "\n".join((*comment, _meaning_of_time(self._timescale, exact is not None)))
-        self._converter = fst.converter(path) if path.suffix == fst.ENDING else None
+        self._comment = "\n".join((*comment, _explain_time(self._timescale, exact is not None)))
+        self._converter = fst.find_converter(path) if path.suffix == fst.ENDING else None
         self._variables: Sequence[Variable] = ()
         self.lines = ChangeLines((), self._value_error)
         self._broken = False
@@ -89,7 +89,7 @@ class VcdFile:
             try:
                 formats.append(_register(writer, variable, value))
             except (LookupError, ValueError):
-                raise _value_error(variable, value) from None
+                raise _make_value_error(variable, value) from None
         self.lines = ChangeLines(formats, self._value_error, self.scale, time)
         self.lines.append(changes, changes.all(), time)  # checks values that pyvcd accepts
         self.lines.take()
@@ -98,7 +98,7 @@ class VcdFile:
 
     def _value_error(self, position: int, value: int) -> SimulationError:
         """Return the error of a value that does not fit the variable at this position."""
-        return _value_error(self._variables[position], value)
+        return _make_value_error(self._variables[position], value)
 
     def write(self) -> None:
         """Write the buffer to the file; after an error, ``publish`` does not rename the file.
@@ -154,32 +154,32 @@ def _register(writer: VCDWriter, variable: Variable, value: int) -> tuple[int, l
     """
     name, rows = (variable.scope, variable.name), variable.rows
     if variable.is_number:  # a type that no other variable has
-        return _table(writer.register_var(*name, "reg", ROW_BITS, init=rows[value]), rows)
+        return _write_table(writer.register_var(*name, "reg", ROW_BITS, init=rows[value]), rows)
     first = variable.texts[value] if variable.texts else value
     output = writer.register_var(*name, TYPES[variable.kind], variable.width, init=first)
     if not variable.texts and variable.width > 1:
         return variable.width, [f" {output.ident}\n"]
-    zero, lines = _table(output, variable.texts or (0, 1))
+    zero, lines = _write_table(output, variable.texts or (0, 1))
     if rows:
         coloured = f"{variable.name}{COLOURED}"
         row = writer.register_var(variable.scope, coloured, "wire", ROW_BITS, init=rows[value])
-        lines = [line + number for line, number in zip(lines, _table(row, rows)[1], strict=True)]
+        lines = [line + number for line, number in zip(lines, _write_table(row, rows)[1], strict=True)]
     return zero, lines
 
 
-def _table(output: Output[Any], values: Sequence[int | str]) -> tuple[int, list[str]]:
+def _write_table(output: Output[Any], values: Sequence[int | str]) -> tuple[int, list[str]]:
     """Return 0, and the lines of a variable with few values, numbered from 0."""
     return 0, [f"{output.format_value(value)}\n" for value in values]
 
 
-def _value_error(variable: Variable, value: int) -> SimulationError:
+def _make_value_error(variable: Variable, value: int) -> SimulationError:
     expected = (
         f"one of {len(variable.texts)} states" if variable.texts else f"a number of {variable.width} bits"
     )
     return SimulationError(f"{variable.scope}.{variable.name}: {value!r} is not {expected}")
 
 
-def timescale(tick: Fraction) -> tuple[str, Fraction] | None:
+def choose_timescale(tick: Fraction) -> tuple[str, Fraction] | None:
     """Return the coarsest timescale in which a tick of ``tick`` seconds is whole, and the units in a tick.
 
     The result is None if no timescale is exact, for example for a third of a nanosecond.
@@ -191,5 +191,5 @@ def timescale(tick: Fraction) -> tuple[str, Fraction] | None:
     return None
 
 
-def _meaning_of_time(unit: str, exact: bool) -> str:
+def _explain_time(unit: str, exact: bool) -> str:
     return f"time is {'exact' if exact else 'rounded down'}, in units of {unit}"

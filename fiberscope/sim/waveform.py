@@ -98,14 +98,14 @@ class Waveform:
         first = len(self.variables)
         state = Variable(component.name, STATE, "text", 1, tuple(self._states(component)))
         if self._colours:
-            state = replace(state, rows=tuple(map(self._row, map(_with_colour, state.texts))))
-        signals = [state, *(_variable(component, signal) for signal in component.signals())]
+            state = replace(state, rows=tuple(map(self._row, map(_add_colour, state.texts))))
+        signals = [state, *(_make_variable(component, signal) for signal in component.signals())]
         self.variables.extend(map(self._with_rows, signals) if self._plain else signals)
         own_positions = range(first, len(self.variables))
         for label, (channel,), direction in self._wiring.links(component):
             if direction == "input":
                 channels[len(self.variables)] = channel
-                self.variables.append(_occupancy(component, label, channel))
+                self.variables.append(_make_occupancy_variable(component, label, channel))
         _check_names(component, self.variables[first:])
         return Probe(component, own_positions)
 
@@ -114,7 +114,7 @@ class Waveform:
         yield from ("busy", "idle")
         for stall in self._wiring.stalls(component):
             kind = "wait" if stall.direction == "input" else "full"
-            yield f"{kind}:{_port_signal(component, stall.label)}"
+            yield f"{kind}:{_name_port_signal(component, stall.label)}"
 
     def _with_rows(self, variable: Variable) -> Variable:
         """Return the variable with rows of the table in place of its texts, if it has texts."""
@@ -126,12 +126,12 @@ class Waveform:
         return self.table.setdefault(text, len(self.table))
 
 
-def _with_colour(state: str) -> str:
+def _add_colour(state: str) -> str:
     """Return a state with the prefix of its colour."""
     return f"?{COLOURS[state.partition(':')[0]]}?{state}"
 
 
-def _variable(component: Component, signal: Signal) -> Variable:
+def _make_variable(component: Component, signal: Signal) -> Variable:
     """Return the variable of a component's signal, after a check of its declaration."""
     name = f"{component.name}.{signal.name}"
     if signal.kind not in KINDS:
@@ -144,12 +144,12 @@ def _variable(component: Component, signal: Signal) -> Variable:
     return Variable(scope, signal.name, KINDS[signal.kind], signal.width, signal.states)
 
 
-def _occupancy(component: Component, label: str, channel: Channel) -> Variable:
+def _make_occupancy_variable(component: Component, label: str, channel: Channel) -> Variable:
     """Return the variable of the occupancy of the channel at an input port."""
     match = _INDEXED.fullmatch(label)
     return Variable(
         component.name,
-        _port_signal(component, label),
+        _name_port_signal(component, label),
         "occupancy",
         OCCUPANCY_BITS,
         capacity=channel.capacity,
@@ -157,7 +157,7 @@ def _occupancy(component: Component, label: str, channel: Channel) -> Variable:
     )
 
 
-def _port_signal(component: Component, label: str) -> str:
+def _name_port_signal(component: Component, label: str) -> str:
     """Return the signal name of a port: ``ways_03`` for ``ways[3]`` of 64, as brackets would select a bit."""
     match = _INDEXED.fullmatch(label)
     if match is None:

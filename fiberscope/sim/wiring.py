@@ -128,7 +128,7 @@ class Wiring:
         """
         start = self._find_end(producer, output, Output)
         finish = self._find_end(consumer, input_, Input)
-        protocol = _common_protocol(start, finish)
+        protocol = _find_common_protocol(start, finish)
         for quantity, number in (("capacity", capacity), ("latency", latency)):
             if number is not None and number < 1:
                 raise SimulationError(
@@ -152,7 +152,7 @@ class Wiring:
         """Return the end that a label names among the component's ports of a kind, input or output."""
         ports = component.declared_ports()
         if id(ports) not in self._declared:
-            self._declared[id(ports)] = ports, _port_positions(ports), {}
+            self._declared[id(ports)] = ports, _index_ports(ports), {}
         _ports, positions, places = self._declared[id(ports)]
         place = places.get((kind, label))
         if place is None:  # many equal components have the same ports and labels
@@ -213,7 +213,7 @@ class Wiring:
                 raise SimulationError(f"{link.channel.name}: both ends must be in a clock domain")
             link.channel.attach(writer._clock, writer._index, reader._clock, reader._index)
         for ends in self._connected_ends.values():
-            ordered = sorted(ends.values(), key=_position)
+            ordered = sorted(ends.values(), key=_get_position)
             if ordered:
                 self._register(ordered[0][0].component, ordered)
 
@@ -268,12 +268,12 @@ def _find_place(component: Component, label: str, kind: type[Port], positions: P
     return Place(port, position, index, port.name if index is None else f"{port.name}[{index}]")
 
 
-def _position(item: tuple[End, Channel]) -> tuple[int, int]:
+def _get_position(item: tuple[End, Channel]) -> tuple[int, int]:
     """Return the order of the end of a channel among the ends of its component."""
     return item[0].position, item[0].index or 0
 
 
-def _port_positions(ports: Ports) -> PortPositions:
+def _index_ports(ports: Ports) -> PortPositions:
     """Return the position of each port by kind and name; for equal ports, the first position."""
     positions: PortPositions = {}
     for position, port in enumerate(ports):
@@ -288,7 +288,7 @@ def check_attributes(components: Sequence[Component]) -> None:
         BuildError: listing every fault.
     """
     names_by_class = {
-        kind: _declared_attributes(kind) for kind in set(map(type, components))
+        kind: _list_declared_attributes(kind) for kind in set(map(type, components))
     }  # one lookup for each class, as a machine has many instances
     faults = [
         f"{component.name}: the {label} is no attribute of {type(component).__name__}; set it in __init__"
@@ -300,7 +300,7 @@ def check_attributes(components: Sequence[Component]) -> None:
         raise BuildError(faults)
 
 
-def _declared_attributes(kind: type[Component]) -> list[tuple[str, str]]:
+def _list_declared_attributes(kind: type[Component]) -> list[tuple[str, str]]:
     """Return the description and the name of each counter and signal that must be an attribute."""
     counters = kind.COUNTERS if kind.counters is Component.counters else ()
     signals = kind.SIGNALS if signals_are_attributes(kind) else ()
@@ -316,7 +316,7 @@ def _parse_label(label: str) -> tuple[str, int | None]:
     return name, None if index is None else int(index)
 
 
-def _common_protocol(start: End, finish: End) -> Protocol:
+def _find_common_protocol(start: End, finish: End) -> Protocol:
     """Return the protocol that both ends carry.
 
     Raises:

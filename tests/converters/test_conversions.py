@@ -12,7 +12,7 @@ from kept import check_kept, checksum
 from scipy import sparse
 
 from fiberscope.converters.cost import conversion_cost
-from fiberscope.converters.recipes import recipe
+from fiberscope.converters.recipes import find_recipe
 from fiberscope.workloads import WorkloadError
 from fiberscope.workloads.formats import FORMATS, Rlc
 from fiberscope.workloads.tensor import SparseTensor
@@ -240,10 +240,10 @@ def test_cycles_operations_and_lines_are_those_kept(source, target):
 
 def test_a_missing_recipe_is_refused_with_the_legal_targets():
     with pytest.raises(WorkloadError, match="csr goes to dense, rlc, coo, csf, bsr, csc, csr") as error:
-        recipe("csr", "zvc")
+        find_recipe("csr", "zvc")
     assert "no recipe converts csr to zvc" in str(error.value)
     with pytest.raises(WorkloadError, match=r"no recipe converts bsr2 to csr; bsr2 goes to bsr2$"):
-        recipe("bsr2", "csr")
+        find_recipe("bsr2", "csr")
 
 
 def test_a_planted_fault_is_found():
@@ -256,8 +256,8 @@ def test_a_planted_fault_is_found():
 @pytest.mark.parametrize("chunk", [1, 2, 16])
 def test_keys_are_sorted_and_clustered_unless_one_comes_in_a_cycle(chunk):
     sorting = {"sort", "cluster"}
-    assert any(sorting.issubset(recipe(*pair).blocks) for pair in PAIRS)
+    assert any(sorting.issubset(find_recipe(*pair).blocks) for pair in PAIRS)
     for pair in PAIRS:
-        blocks = recipe(*pair).blocks
+        blocks = find_recipe(*pair).blocks
         expected = tuple(block for block in blocks if chunk > 1 or block not in sorting)
-        assert recipe(*pair, chunk=chunk).blocks == expected
+        assert find_recipe(*pair, chunk=chunk).blocks == expected

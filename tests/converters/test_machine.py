@@ -122,10 +122,10 @@ def test_a_variant_waits_for_what_it_borrows():
 
 
 def test_every_block_of_a_recipe_is_of_some_kind_of_hardware():
-    from fiberscope.converters.recipes import kind_of, recipe
+    from fiberscope.converters.recipes import find_recipe, parse_kind
 
-    blocks = {block for pair in PAIRS for block in recipe(*pair).blocks}
-    assert {kind_of(block) for block in blocks} == KINDS.keys() | set(WIRES)
+    blocks = {block for pair in PAIRS for block in find_recipe(*pair).blocks}
+    assert {parse_kind(block) for block in blocks} == KINDS.keys() | set(WIRES)
     assert set(sources()) == {"dense", "zvc", "rlc", "coo", "csr", "csc", "csf"}
 
 

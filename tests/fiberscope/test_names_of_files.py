@@ -12,7 +12,7 @@ import pytest
 from fiberscope import cli
 from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.files import write_bytes, write_text
-from fiberscope.sim.partial_files import partial, replacing
+from fiberscope.sim.partial_files import partial, replace_when_complete
 
 ROOT = Path(__file__).parents[2]
 MATRIX = "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1\n2 3 4\n3 2 2\n"
@@ -197,7 +197,7 @@ def test_an_fst_is_not_written_through_a_link_either(monkeypatch) -> None:
 
 def test_a_file_that_is_not_finished_leaves_the_old_one_and_nothing_else() -> None:
     write_bytes(Path("out"), b"old")
-    with contextlib.suppress(KeyboardInterrupt), replacing(Path("out")) as file:
+    with contextlib.suppress(KeyboardInterrupt), replace_when_complete(Path("out")) as file:
         file.write(b"new")
         raise KeyboardInterrupt
     assert Path("out").read_bytes() == b"old"

@@ -79,10 +79,10 @@ def test_compare(printed):
 
 def test_the_simulation_is_predicted():
     """Within 6 %, but where A is in CSC: there the slowest PE decides, and it within a third."""
-    from fiberscope.converters.sage.configuration import sage_parameters
+    from fiberscope.converters.sage.configuration import load_sage_parameters
     from published.sage import compare_with_simulation
 
-    for one in compare_with_simulation(sage_parameters()):
+    for one in compare_with_simulation(load_sage_parameters()):
         assert abs(one.error) < (0.35 if one.acf[0] == "csc" else 0.06), one
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fiberscope.sim import Component, SimulationError
-from fiberscope.sim.scopes import choose, full_name, matches_any
+from fiberscope.sim.scopes import choose, find_full_name, matches_any_name
 
 FEW = [*(f"gamma.pe{pe}.merger" for pe in range(4)), "gamma.bank", "pages"]
 MANY = [*(f"gamma.pe{pe:02}.merger" for pe in range(12)), "gamma.bank", "pages"]
@@ -27,7 +27,7 @@ MANY = [*(f"gamma.pe{pe:02}.merger" for pe in range(12)), "gamma.bank", "pages"]
 def test_zeros_and_the_name_of_the_machine_may_be_left_out(
     typed: str, few: str | None, many: str | None
 ) -> None:
-    assert (full_name(typed, FEW), full_name(typed, MANY)) == (few, many)
+    assert (find_full_name(typed, FEW), find_full_name(typed, MANY)) == (few, many)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_zeros_and_the_name_of_the_machine_may_be_left_out(
 def test_a_pattern_chooses_the_same_components_everywhere(pattern, few, many):
     for names, expected in ((FEW, few), (MANY, many)):
         components = [Component(name) for name in names]
-        assert matches_any(pattern, names) == bool(expected)
+        assert matches_any_name(pattern, names) == bool(expected)
         if expected:
             chosen = [component.name.split(".")[1] for component in choose(components, [pattern])]
             assert chosen == expected

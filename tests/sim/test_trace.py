@@ -14,7 +14,7 @@ from watched import SMALL, WatchedSource, funnel, trace, watched
 from fiberscope.sim import Kernel
 from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens
 from fiberscope.sim.trace import write_vcd
-from fiberscope.sim.vcd_file import timescale
+from fiberscope.sim.vcd_file import choose_timescale
 
 GOLDEN = Path(__file__).parents[1] / "oracles" / "waveforms"
 THIRD = (Fraction(10**9), Fraction(1_500_000_000))
@@ -120,7 +120,7 @@ def test_a_tracer_attached_in_the_midst_of_a_run_starts_there(tmp_path):
     ],
 )
 def test_the_timescale_is_exact_or_none(hertz, expected):
-    assert timescale(1 / Fraction(hertz)) == expected
+    assert choose_timescale(1 / Fraction(hertz)) == expected
 
 
 def test_times_are_in_the_unit_of_the_header(tmp_path):

@@ -11,7 +11,7 @@ from watched import funnel, trace, watched
 
 from fiberscope.sim import DeadlockError, Input, Kernel, Output, SimulationError
 from fiberscope.sim.protocol import ANY
-from fiberscope.sim.statistics import statistics_of
+from fiberscope.sim.statistics import collect_statistics
 from fiberscope.sim.testing import StreamSink, StreamSource
 from fiberscope.sim.trace import CHECK_CYCLES, write_vcd
 from fiberscope.sim.trigger import Trigger, find_channel
@@ -71,7 +71,7 @@ def test_accounts_are_those_of_the_report_and_counters_those_of_the_component():
     kernel = watched(BUSY_FUNNEL)
     kernel.run(cycle_limit=200)
     for component in kernel.components:
-        counted = statistics_of(component, kernel.wiring, 200)
+        counted = collect_statistics(component, kernel.wiring, 200)
         accounts = {
             "busy": counted.busy,
             "idle": counted.idle,

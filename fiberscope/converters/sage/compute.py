@@ -55,24 +55,26 @@ def compute(problem: Problem, a: str, b: str, parameters: SageParameters) -> Com
     array = parameters.array
     groups = -(-problem.columns // array.elements)
     beats = cycles = energy = 0.0
-    for length, times in _slices(problem, b, array.buffer):
+    for length, times in _iterate_slices(problem, b, array.buffer):
         streamed, words = _stream(problem, a, length, array.bus)
         nonzeros = problem.rows * length * problem.streamed.density
         beats += times * streamed
         matched = _match(a, b, parameters)
         if a == "csc" and array.csc_match == "beat":  # a beat has one id to match, and sums leave one by one
-            cycles += times * max(streamed * max(1, matched), nonzeros * _any_meets(problem, array.elements))
+            cycles += times * max(
+                streamed * max(1, matched), nonzeros * _compute_meeting_probability(problem, array.elements)
+            )
         else:
             cycles += times * max(streamed, nonzeros * matched)
         # A is streamed once for each group; ``_work`` is already the sum over all columns
         spent = groups * words * parameters.energy.sram + _work(problem, a, b, length, parameters)
         energy += times * spent
     # No format makes the array faster than its multipliers
-    least = math.ceil(_effectual(problem) / array.macs)
+    least = math.ceil(_count_effectual(problem) / array.macs)
     return Compute(max(groups * cycles, least), groups * beats, energy)
 
 
-def _held_words(b: str, density: float) -> float:
+def _compute_held_words(b: str, density: float) -> float:
     """Return the mean words of a PE's buffer for one element of a column of B, including zeros.
 
     A nonzero takes its value and one id in CSC, and two ids in COO. In CSR, it takes its value and one id,
@@ -81,12 +83,12 @@ def _held_words(b: str, density: float) -> float:
     return {"dense": 1.0, "csc": 2 * density, "coo": 3 * density, "csr": 1 + 2 * density}[b]
 
 
-def _slices(problem: Problem, b: str, buffer: int) -> Iterator[tuple[int, int]]:
+def _iterate_slices(problem: Problem, b: str, buffer: int) -> Iterator[tuple[int, int]]:
     """Yield the lengths of the slices of the rank that is summed over, with the number of slices of each.
 
     A slice is the longest part of a column of B that is expected to fit in a PE's buffer.
     """
-    words = _held_words(b, problem.held.density)
+    words = _compute_held_words(b, problem.held.density)
     full = problem.depth if words == 0 else min(problem.depth, max(1, int(buffer / words)))
     whole, rest = divmod(problem.depth, full)
     yield full, whole
@@ -115,12 +117,12 @@ def _stream(problem: Problem, a: str, length: int, bus: int) -> tuple[float, flo
         ids = len(problem.streamed.shape)
         return math.ceil(nonzeros / max(1, bus // (ids + 1))), (ids + 1) * nonzeros
     fibers, places = (rows, length) if a in BY_ROWS else (length, rows)
-    beats = fibers * _expected_beats(places, density, (bus - 1) // 2)
+    beats = fibers * _compute_expected_beats(places, density, (bus - 1) // 2)
     return beats, 2 * nonzeros + beats
 
 
 @cache
-def _expected_beats(places: int, density: float, pairs: int) -> float:
+def _compute_expected_beats(places: int, density: float, pairs: int) -> float:
     """Return the expected number of beats of a fiber.
 
     The expectation is the sum over k of the probability that the fiber has more than k * ``pairs`` nonzeros.
@@ -153,12 +155,12 @@ def _match(a: str, b: str, parameters: SageParameters) -> float:
     return matches + (array.row_match if a == "coo" else 0)
 
 
-def _any_meets(problem: Problem, elements: int) -> float:
+def _compute_meeting_probability(problem: Problem, elements: int) -> float:
     """Return the probability that at least one PE has a nonzero for a given column of A."""
     return float(1 - (1 - problem.held.density) ** min(problem.columns, elements))
 
 
-def _effectual(problem: Problem) -> float:
+def _count_effectual(problem: Problem) -> float:
     """Return the expected number of products of two nonzeros, for all columns of B."""
     return problem.streamed.nonzeros * problem.columns * problem.held.density
 
@@ -172,10 +174,10 @@ def _work(problem: Problem, a: str, b: str, length: int, parameters: SageParamet
     work = streamed * problem.held.density  # products with nonzeros of one column
     products = streamed if b == "dense" and not parameters.zero_gating else work
     reads, compared = (
-        (streamed, 0.0) if b == "dense" else (work, _compared(problem, a, b, length, parameters))
+        (streamed, 0.0) if b == "dense" else (work, _count_comparisons(problem, a, b, length, parameters))
     )
-    left = nonzeros if a == "csc" else _fibers(problem, length)  # sums leave as the row changes
-    multiplied = _fibers(problem, length) if problem.other else 0.0  # by the factor of the middle rank
+    left = nonzeros if a == "csc" else _count_fibers(problem, length)  # sums leave as the row changes
+    multiplied = _count_fibers(problem, length) if problem.other else 0.0  # by the factor of the middle rank
     return columns * (
         (reads + compared) * energy.buffer
         + compared * energy.compare
@@ -184,7 +186,7 @@ def _work(problem: Problem, a: str, b: str, length: int, parameters: SageParamet
     )
 
 
-def _compared(problem: Problem, a: str, b: str, length: int, parameters: SageParameters) -> float:
+def _count_comparisons(problem: Problem, a: str, b: str, length: int, parameters: SageParameters) -> float:
     """Return the comparisons of streamed nonzeros with metadata of one column of B.
 
     The metadata are ids, or, in CSR, one pointer per row. A dense row of A is streamed in order, and compared
@@ -198,6 +200,6 @@ def _compared(problem: Problem, a: str, b: str, length: int, parameters: SagePar
     return problem.rows * length * problem.streamed.density * entries
 
 
-def _fibers(problem: Problem, length: int) -> float:
+def _count_fibers(problem: Problem, length: int) -> float:
     """Return the expected number of rows of A with a nonzero in a slice of this length."""
     return float(problem.rows * (1 - (1 - problem.streamed.density) ** length))

@@ -127,11 +127,13 @@ class SageParameters(Configuration):
 
 
 @cache
-def _shipped() -> SageParameters:
-    return sage_parameters({})  # not None, for which ``sage_parameters`` calls this function
+def _load_shipped() -> SageParameters:
+    return load_sage_parameters({})  # not None, for which ``load_sage_parameters`` calls this function
 
 
-def sage_parameters(settings: Mapping[str, object] | None = None, file: Path | None = None) -> SageParameters:
+def load_sage_parameters(
+    settings: Mapping[str, object] | None = None, file: Path | None = None
+) -> SageParameters:
     """Load the parameters: ``settings`` override ``file``, and ``file`` overrides the shipped parameters.
 
     Without both, every call returns the same instance, which cannot be changed.
@@ -144,6 +146,6 @@ def sage_parameters(settings: Mapping[str, object] | None = None, file: Path | N
         ConfigurationError: if the file cannot be read, a key does not exist, or a value is invalid.
     """
     if settings is None and file is None:
-        return _shipped()
+        return _load_shipped()
     entries = layers(CONFIGURATION, name="sage", file=file, settings=settings)
     return validate(SageParameters, entries, "sage")

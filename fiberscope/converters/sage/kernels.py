@@ -121,7 +121,7 @@ def problem(kernel: str, a: Statistics, b: Statistics | None = None) -> Problem:
     if len(held.shape) != 2 or held.shape[0] != a.shape[-1]:
         shape = " x ".join(map(str, held.shape))
         raise WorkloadError(f"B is {shape}", location=held.name, fix=f"A asks for {a.shape[-1]} rows")
-    other = _full("C", a.shape[1], held.shape[1]) if kind.factors == 2 else None
+    other = _make_full_operand("C", a.shape[1], held.shape[1]) if kind.factors == 2 else None
     return Problem(kernel, a, held, other)
 
 
@@ -129,9 +129,9 @@ def _factor(name: str, a: Statistics, rows: int, kind: Kernel) -> Statistics:
     """Return a factor that the user has not given; see ``problem``."""
     columns = max(1, a.shape[0] // 2)
     if kind.factor_is_dense:
-        return _full(name, rows, columns)
+        return _make_full_operand(name, rows, columns)
     return Statistics(name, (rows, columns), a.density * rows * columns)
 
 
-def _full(name: str, rows: int, columns: int) -> Statistics:
+def _make_full_operand(name: str, rows: int, columns: int) -> Statistics:
     return Statistics(name, (rows, columns), rows * columns)

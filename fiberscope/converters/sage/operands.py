@@ -35,7 +35,7 @@ def operand(source: object, name: str) -> Statistics:
         return Statistics.from_tensor(opened.name, opened.tensor)
     text = source
     if text.lower().startswith(EXPECTED):
-        return _expected(text)
+        return _parse_expected(text)
     if registry.is_registered(text) and not _is_there(registry.lookup(text)):
         entry = registry.lookup(text)
         return Statistics(entry.name, entry.shape, entry.nonzeros)
@@ -54,7 +54,7 @@ def _is_there(entry: registry.Entry) -> bool:
     )
 
 
-def _expected(text: str) -> Statistics:
+def _parse_expected(text: str) -> Statistics:
     """Parse ``expected:shape=...,density=...``; raise ``WorkloadError`` for an invalid text."""
     pairs = dict(_pair(part, text) for part in text[len(EXPECTED) :].split(",") if part)
     if "shape" not in pairs or ("density" in pairs) == ("nonzeros" in pairs):

@@ -50,26 +50,26 @@ class Reason:
     because: str
 
 
-def reasons(ranked: Sequence[Prediction]) -> list[Reason]:
+def explain_first(ranked: Sequence[Prediction]) -> list[Reason]:
     """Return the reasons for the first of several predictions, without formats that have no alternative.
 
     Args:
         ranked: predictions, best first, as of ``search.rank``; at least one.
     """
     best = ranked[0]
-    return [reason for name in WHAT for reason in _reason(name, best, ranked[1:])]
+    return [reason for name in WHAT for reason in _explain_format(name, best, ranked[1:])]
 
 
-def _reason(name: str, best: Prediction, others: Sequence[Prediction]) -> Iterator[Reason]:
+def _explain_format(name: str, best: Prediction, others: Sequence[Prediction]) -> Iterator[Reason]:
     chosen = getattr(best.choice, name)
     # The first prediction in the ranking is the best; its other three formats may differ too
     other = next((prediction for prediction in others if getattr(prediction.choice, name) != chosen), None)
     if other is not None:
         ratio = other.product / best.product if best.product else 1.0
-        yield Reason(WHAT[name], chosen, other.choice, ratio, _because(best, other))
+        yield Reason(WHAT[name], chosen, other.choice, ratio, _explain_cost(best, other))
 
 
-def _because(best: Prediction, other: Prediction) -> str:
+def _explain_cost(best: Prediction, other: Prediction) -> str:
     """Describe the part of the cost that grows most, relative to the whole delay or the whole energy."""
     was, now = asdict(best), asdict(other)
 

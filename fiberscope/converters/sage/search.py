@@ -114,7 +114,7 @@ def rank(
     Raises:
         WorkloadError: if no choice is possible.
     """
-    chosen = list(all_choices(problem) if allowed is None else allowed)
+    chosen = list(list_choices(problem) if allowed is None else allowed)
     search = _Search(problem, parameters, converter)
     predictions = [search.predict(choice) for choice in chosen if search.is_possible(choice)]
     if not predictions:
@@ -125,7 +125,7 @@ def rank(
     )
 
 
-def all_choices(problem: Problem) -> Iterator[Choice]:
+def list_choices(problem: Problem) -> Iterator[Choice]:
     """Return every choice with the MCFs and ACFs of the problem."""
     (mcfs_a, mcfs_b), (acfs_a, acfs_b) = problem.mcfs, problem.acfs
     return (Choice(*names) for names in product(mcfs_a, mcfs_b, acfs_a, acfs_b))

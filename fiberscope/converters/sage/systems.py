@@ -62,10 +62,10 @@ class System(_Data):
         """Return the allowed choices, each once per product that has it; None if every choice is allowed."""
         if not self.allowed:
             return None
-        return (choice for each in self.allowed for choice in _choices(each))
+        return (choice for each in self.allowed for choice in _expand_choices(each))
 
 
-def _choices(allowed: _Allowed) -> Iterator[Choice]:
+def _expand_choices(allowed: _Allowed) -> Iterator[Choice]:
     for mcf_a, mcf_b in product(*allowed.mcf):
         # Without ACFs, the array computes with the formats in memory, and nothing is converted
         for acf_a, acf_b in product(*(allowed.acf or ([mcf_a], [mcf_b]))):
@@ -73,24 +73,24 @@ def _choices(allowed: _Allowed) -> Iterator[Choice]:
 
 
 @cache
-def systems() -> dict[str, System]:
+def load_systems() -> dict[str, System]:
     """Return all classes by name, read once; the dictionary is shared, so do not change it."""
     text = resources.files("fiberscope.converters.sage").joinpath("systems.yaml").read_text(encoding="utf-8")
     return {name: System(name=name, **row) for name, row in yaml.safe_load(text).items()}
 
 
-def system_called(name: str) -> System:
+def find_system(name: str) -> System:
     """Return the class with a name.
 
     Raises:
         WorkloadError: if there is none; the error suggests the most similar names.
     """
-    if name not in systems():
-        raise WorkloadError(f"no class of accelerators is called {name!r}", fix=suggest(name, systems()))
-    return systems()[name]
+    if name not in load_systems():
+        raise WorkloadError(f"no class of accelerators is called {name!r}", fix=suggest(name, load_systems()))
+    return load_systems()[name]
 
 
-def best_of(system: System, problem: Problem, parameters: SageParameters) -> Prediction:
+def find_best(system: System, problem: Problem, parameters: SageParameters) -> Prediction:
     """Return the best prediction of a class for a problem.
 
     Raises:

@@ -131,11 +131,11 @@ def _build_cache_path(digest: str) -> Path:
 
 def _write_cache(path: Path, document: Mapping[str, object]) -> None:
     """Write a document below its checksum; a reader compiles a changed or damaged copy again."""
-    from fiberscope.sim.partial_files import replacing  # noqa: PLC0415  (it takes time to load)
+    from fiberscope.sim.partial_files import replace_when_complete  # noqa: PLC0415  (it takes time to load)
 
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(document).encode()
-    with replacing(path) as file:
+    with replace_when_complete(path) as file:
         file.write(_compute_checksum(text) + b"\n" + text)
 
 

@@ -64,9 +64,9 @@ class Components(dict[str, Component]):
         Raises:
             KeyError: the name is neither; the message has the nearest names, or else the first names.
         """
-        from fiberscope.sim.scopes import full_name  # noqa: PLC0415  (loads the engine)
+        from fiberscope.sim.scopes import find_full_name  # noqa: PLC0415  (loads the engine)
 
-        full = full_name(name, self)
+        full = find_full_name(name, self)
         return self.family(name) if full is None else self[full]
 
     def family(self, name: str) -> Components:

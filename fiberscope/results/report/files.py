@@ -95,13 +95,13 @@ def write_bytes(path: Path, content: bytes) -> None:
         with storage_errors(address):
             object_.write_bytes(content)
         return
-    from fiberscope.sim.partial_files import replacing  # noqa: PLC0415  (loads the engine)
+    from fiberscope.sim.partial_files import replace_when_complete  # noqa: PLC0415  (loads the engine)
 
     try:
         if path.exists() and not path.is_file():  # a rename would replace the device by a file
             path.write_bytes(content)
             return
-        with replacing(path) as file:
+        with replace_when_complete(path) as file:
             file.write(content)
     except OSError as error:
         raise _build_unwritable_error(path, error) from error

@@ -109,10 +109,10 @@ def _check_chain(resolved: ResolvedRun, chain: Chain, operands: Mapping[str, obj
         if name not in operands:
             raise InputError(f"the chain {chain} reads {name}; give {name}=MATRIX")
     for name in (product.name for product in chain.products if product.name in resolved.formats):
-        from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (needed for conversions only)
+        from fiberscope.converters.recipes import find_recipe  # noqa: PLC0415  (needed for conversions only)
 
         # The recipe from the machine's format; ``resolve_run`` has checked the way back.
-        recipe(accelerator.reads["A"], resolved.formats[name])
+        find_recipe(accelerator.reads["A"], resolved.formats[name])
 
 
 def _refuse_recordings(options: RunOptions) -> None:

@@ -37,7 +37,7 @@ from fiberscope.sim.condition import Onset
 from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.lookahead import remove_lookahead
 from fiberscope.sim.seek import seek
-from fiberscope.sim.trigger import names_of
+from fiberscope.sim.trigger import list_names
 
 SLICE_CYCLES = 4096  # initial number of cycles between checks of the host time
 SHORT_SECONDS = 0.1  # a shorter slice is followed by a longer one
@@ -362,7 +362,7 @@ class Host:
                 for name, component in by_short_name.items()
                 for link in wiring.links(component)
             ],
-            {name: names_of(component, wiring) for name, component in by_short_name.items()},
+            {name: list_names(component, wiring) for name, component in by_short_name.items()},
         )
 
     def wave(self, path: Path, cycles: int | None, scopes: Sequence[str]) -> Stop:

@@ -16,8 +16,8 @@ from fiberscope.results.recording.waits import Wait, find_wait_chain
 from fiberscope.run.debug.views import ComponentView, QueueView, build_component_view, queue_view
 from fiberscope.sim import SimulationError
 from fiberscope.sim.condition import SIGNS, Predicate
-from fiberscope.sim.scopes import choose, choose_one, matches_any
-from fiberscope.sim.trigger import Trigger, find_channel, gauges_of
+from fiberscope.sim.scopes import choose, choose_one, matches_any_name
+from fiberscope.sim.trigger import Trigger, find_channel, find_gauges
 
 _WORD = re.compile(r"[^\s<>=!]+")
 
@@ -88,7 +88,7 @@ class Phase:
         words = [word.removeprefix(f"{machine}.").split(".") for word in _WORD.findall(text)]
         # A word may end in a port or a quantity: each of its beginnings may be the block.
         scopes = [".".join(word[:depth]) for word in words for depth in range(1, len(word) + 1)]
-        return any(matches_any(scope, blocks) for scope in scopes)
+        return any(matches_any_name(scope, blocks) for scope in scopes)
 
     def value(self, expression: str, time: int) -> str:
         """Return a quantity or condition as text: ``yes`` or ``no`` for a condition.
@@ -105,7 +105,7 @@ class Phase:
         kernel, words = self.machine.kernel, expression.split()
         try:
             if len(words) <= 2 and not any(sign in expression for sign in SIGNS):  # a pattern and a name
-                gauges = gauges_of(kernel, words, _choose_error_factory(expression), self.start)
+                gauges = find_gauges(kernel, words, _choose_error_factory(expression), self.start)
                 values = [(gauge.names, gauge.read(time)) for gauge in gauges]
                 return ", ".join(names[value] if names else f"{value:,}" for names, value in values)
             return "yes" if Trigger(expression, kernel, "expression", self.start).holds(time) else "no"
@@ -151,5 +151,5 @@ class Phase:
 
 
 def _choose_error_factory(expression: str) -> Callable[[str, bool], SimulationError]:
-    """Return the function that makes the errors of ``gauges_of``; its flag, for an example, is ignored."""
+    """Return the function that makes the errors of ``find_gauges``; its flag, for an example, is ignored."""
     return lambda reason, _example: SimulationError(f"the expression {expression!r}: {reason}")

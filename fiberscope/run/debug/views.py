@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.sim.constants import FIRST_STALL
-from fiberscope.sim.statistics import statistics_of
+from fiberscope.sim.statistics import collect_statistics
 from fiberscope.sim.trigger import state_names
 
 
@@ -94,7 +94,7 @@ def build_component_view(kernel: Kernel, component: Component, time: int) -> Com
     clock = component.clock
     cycle = -(-time // clock.period) if clock else 0  # the first cycle that does not begin before ``time``
     wiring = kernel.wiring
-    counts = statistics_of(component, wiring, cycle)
+    counts = collect_statistics(component, wiring, cycle)
     stalls = {f"wait:{port}": cycles for port, cycles in counts.input_stall.items()}
     stalls |= {f"full:{port}": cycles for port, cycles in counts.output_stall.items()}
     accounts = {"busy": counts.busy, "idle": counts.idle, **stalls}

@@ -8,14 +8,14 @@ import pytest
 from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.converters.sage import compute as module
 from fiberscope.converters.sage.compute import compute
-from fiberscope.converters.sage.configuration import sage_parameters
+from fiberscope.converters.sage.configuration import load_sage_parameters
 from fiberscope.converters.sage.kernels import problem
 from fiberscope.converters.sage.published import rows
 from fiberscope.converters.sage.statistics import Statistics
 
 
 def parameters(*settings):
-    return sage_parameters(parse_settings(settings))
+    return load_sage_parameters(parse_settings(settings))
 
 
 def asked(density, shape=(4, 8), kernel="spmm"):
@@ -36,7 +36,7 @@ def test_the_beats_of_figure_6(acf, beats):
 )
 def test_expected_beats_of_a_fiber(places, density, pairs):
     drawn = np.random.default_rng(0).binomial(places, density, 200_000)
-    assert module._expected_beats(places, density, pairs) == pytest.approx(
+    assert module._compute_expected_beats(places, density, pairs) == pytest.approx(
         np.mean(-(-drawn // pairs)), rel=0.01
     )
 

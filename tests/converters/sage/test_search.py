@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.accelerators.configuration import ConfigurationError, parse_settings
-from fiberscope.converters.sage.configuration import sage_parameters
+from fiberscope.converters.sage.configuration import load_sage_parameters
 from fiberscope.converters.sage.kernels import problem
 from fiberscope.converters.sage.published import rows
-from fiberscope.converters.sage.reasons import PARTS, reasons
-from fiberscope.converters.sage.search import Choice, Prediction, all_choices, rank
+from fiberscope.converters.sage.reasons import PARTS, explain_first
+from fiberscope.converters.sage.search import Choice, Prediction, list_choices, rank
 from fiberscope.converters.sage.statistics import Statistics
-from fiberscope.converters.sage.systems import OURS, best_of, system_called, systems
+from fiberscope.converters.sage.systems import OURS, find_best, find_system, load_systems
 from fiberscope.workloads import SparseTensor, WorkloadError
 from fiberscope.workloads.formats import FORMATS
 from fiberscope.workloads.generators import uniform
 
 
 def parameters(*settings):
-    return sage_parameters(parse_settings(settings))
+    return load_sage_parameters(parse_settings(settings))
 
 
 def asked(kernel="spgemm", shape=(300, 200), density=0.05):
@@ -29,7 +29,7 @@ def asked(kernel="spgemm", shape=(300, 200), density=0.05):
 
 
 def test_all_pairs_are_tried():
-    assert len(set(all_choices(asked()))) == 576
+    assert len(set(list_choices(asked()))) == 576
     assert len(rank(asked(), parameters())) == 576  # MINT has a recipe for each
     tensors = rank(asked("spttm", (30, 20, 10)), parameters())
     assert len(tensors) == (4 * 3 - 1) * 24  # but for one: none from CSF to dense
@@ -58,9 +58,9 @@ def test_laws_of_a_ranking(kernel, sizes, density, overlap, output):
             or each.choice.mcf_b != each.choice.acf_b
             or each.conversion_picojoules == 0
         )
-    for name, system in systems().items():
+    for name, system in load_systems().items():
         if system.converter != "host" and kernel in ("spgemm", "spmm"):
-            assert best_of(system, one, known).product >= products[0], name
+            assert find_best(system, one, known).product >= products[0], name
 
 
 def test_what_memory_takes_by_hand():
@@ -113,12 +113,13 @@ def test_the_published_table():
 def test_published_ratios_are_met_within_a_factor_of_one_and_a_half():
     matrices = [row for row in rows() if len(row.shape) == 2]
     problems = [problem(kernel, row.statistics) for row in matrices for kernel in row.picks]
-    ours = [best_of(system_called(OURS), one, parameters()).product for one in problems]
-    known = {name: system for name, system in systems().items() if system.published is not None}
+    ours = [find_best(find_system(OURS), one, parameters()).product for one in problems]
+    known = {name: system for name, system in load_systems().items() if system.published is not None}
     assert len(known) > 1
     for name, system in known.items():
         ratios = [
-            best_of(system, one, parameters()).product / own for one, own in zip(problems, ours, strict=True)
+            find_best(system, one, parameters()).product / own
+            for one, own in zip(problems, ours, strict=True)
         ]
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         assert 1 / 1.5 < mean / system.published.mean < 1.5, name
@@ -137,7 +138,7 @@ def test_conversion_takes_little_energy():
 def test_the_host_converts_at_its_bandwidth():
     known = parameters("host.bandwidth=8 GB/s", "output=none")
     one = problem("spmm", Statistics("A", (64, 64), 400))
-    best = best_of(system_called("Flex_Flex_SW"), one, known)
+    best = find_best(find_system("Flex_Flex_SW"), one, known)
     assert best.choice == Choice("csr", "dense", "csc", "csr")
     a = sum(one.streamed.bits(FORMATS[name], 32) for name in ("csr", "csc"))
     b = sum(one.held.bits(FORMATS[name], 32) for name in ("dense", "csr"))
@@ -152,7 +153,7 @@ def test_energies_can_be_replaced():
 
 def test_why_the_best_is_best():
     ranked = rank(asked("spmm", (9000, 9000), 0.04), parameters())
-    found = reasons(ranked)
+    found = explain_first(ranked)
     assert [one.what for one in found] == ["A in memory", "B in memory", "A to compute in", "B to compute in"]
     for one, name in zip(found, ("mcf_a", "mcf_b", "acf_a", "acf_b"), strict=True):
         assert getattr(one.instead, name) != one.chosen == getattr(ranked[0].choice, name)
@@ -178,7 +179,7 @@ def predicted(mcf, **changes):
 )
 def test_the_reason_is_the_part_that_grows_most_of_the_whole_that_it_is_of(changes, because):
     best, other = predicted("coo"), predicted("csr", **changes)
-    (reason,) = reasons([best, other])
+    (reason,) = explain_first([best, other])
     assert (reason.what, reason.chosen, reason.instead) == ("A in memory", "coo", other.choice)
     assert reason.product == pytest.approx(other.product / best.product)
     assert reason.because == because
@@ -195,7 +196,7 @@ SMALL, TALL = Statistics("A", (4, 5), 3), Statistics("b", (6, 2), 1)
         (lambda: problem("spmm", SMALL, TALL), "b: B is 6 x 2; A asks for 5 rows"),
         (lambda: Statistics("A", (4, 0), 0), "A: the shape 4 x 0"),
         (lambda: Statistics("A", (2, 2), 5), "A: 5 nonzeros; 2 x 2 has 4 places"),
-        (lambda: system_called("Flex"), "no class of accelerators is called 'Flex'"),
+        (lambda: find_system("Flex"), "no class of accelerators is called 'Flex'"),
         (lambda: rank(asked(), parameters(), []), "no pair of formats is left"),
         (lambda: parameters("bits=12"), "values of 12 bits"),
         (lambda: parameters("energy.drams=1"), "did you mean energy.dram"),
