@@ -213,3 +213,22 @@ def test_an_eager_buffet_reads_only_subtrees_that_are_there(tmp_path_factory, op
     met = b.any(axis=tuple(range(depth, 3))) if operation == "*" else np.ones(a.shape[:depth], bool)
     lines = np.ceil(a.sum(axis=2) / 2) * met.reshape(*met.shape, *[1] * (2 - depth))
     assert buffet.lines_read == lines.sum()
+
+
+@pytest.mark.parametrize("part", ["M", "K", "N"])
+@pytest.mark.parametrize("steps", ["(M, K)|(MK, N)", "(K, N)|(M, KN)", "(M, K, N)"])
+def test_a_flattened_rank_may_be_flattened_again(tmp_path, steps: str, part: str) -> None:
+    """The loop computes the coordinates of all parts, for the operand and for the result."""
+    draw = np.random.default_rng(5)
+    a, b = (draw.random((4, 3, 5)) < 0.4).astype(float), draw.random({"M": 4, "K": 3, "N": 5}[part])
+    index, order = part.lower(), "".join(name for name in "MKN" if name != part)
+    flatten = "\n".join(f"      {step}: [flatten()]" for step in steps.split("|"))
+    path = tmp_path / "flat.yaml"
+    path.write_text(
+        f"einsum:\n  declaration: {{A: [M, K, N], B: [{part}], Z: [{', '.join(order)}]}}\n"
+        f'  expressions: ["Z[{", ".join(order.lower())}] = A[m, k, n] * B[{index}]"]\n'
+        f"mapping:\n  partitioning:\n    Z:\n{flatten}\n  loop-order: {{Z: [MKN]}}\n"
+    )
+    trees = {"A": tree("MKN", a), "B": tree(part, b)}
+    expected = np.einsum(f"mkn,{index}->{order.lower()}", a, b)
+    assert np.allclose(dense(run(load(str(path)), trees).tensors["Z"]), expected)
