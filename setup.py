@@ -71,7 +71,7 @@ def _files_with_types() -> list[Path]:
     files.remove_orphans(Path("fiberscope"), keep=HELPERS.rpartition(".")[2])
     try:
         modules = modules_module.Modules([Path()])
-        compiled = _compiler_module("module_dependencies").compiled_imports(modules, _module_names())
+        compiled = _compiler_module("module_dependencies").find_compiled_imports(modules, _module_names())
         files.write(modules, compiled)
     except modules_module.UnsupportedError as error:
         sys.exit(f"fiberscope: {error}")

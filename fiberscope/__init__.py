@@ -117,9 +117,9 @@ _MODULES = {
 
 
 def _advice(error: ModuleNotFoundError) -> str | None:
-    from fiberscope.base.extras import extra_hint  # noqa: PLC0415  (rarely needed)
+    from fiberscope.base.extras import find_extra_hint  # noqa: PLC0415  (rarely needed)
 
-    return extra_hint(error)
+    return find_extra_hint(error)
 
 
 __getattr__ = imported_at_first_use(__name__, _MODULES, _advice)

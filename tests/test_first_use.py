@@ -15,7 +15,7 @@ from sources import copy_sources
 
 from fiberscope import accelerators
 from fiberscope.compiler.files import remove_orphans
-from fiberscope.compiler.module_dependencies import compiled_imports
+from fiberscope.compiler.module_dependencies import find_compiled_imports
 from fiberscope.compiler.modules import MARK, Modules
 from fiberscope.sim import import_mode
 
@@ -28,7 +28,7 @@ print(*(name for name, module in sys.modules.items() if str(getattr(module, "__f
 
 
 def names(*roots: str) -> set[str]:
-    return {module.name for module in compiled_imports(Modules([ROOT]), roots)}
+    return {module.name for module in find_compiled_imports(Modules([ROOT]), roots)}
 
 
 @pytest.mark.skipif(not import_mode.compiled(), reason="nothing is compiled here")
@@ -59,7 +59,9 @@ def test_what_is_imported_in_a_function_or_for_types_is_needed_by_compiled_modul
     (package / "part.py").write_text(f"{MARK}\n{text.format('c', 'd')}")
     for name in "abcd":
         (package / f"{name}.py").write_text(f"{MARK}\n")
-    found = {module.name for module in compiled_imports(Modules([tmp_path]), ["own.plain", "own.nothing"])}
+    found = {
+        module.name for module in find_compiled_imports(Modules([tmp_path]), ["own.plain", "own.nothing"])
+    }
     assert found == {"own.part", "own.c", "own.d"}
 
 

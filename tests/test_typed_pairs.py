@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from sources import tracked
 
-from fiberscope.compiler.files import compiled_modules
+from fiberscope.compiler.files import list_compiled_modules
 from fiberscope.compiler.modules import Module, Modules
 from fiberscope.compiler.pxd_text import generate_pxd
 from fiberscope.sim import constants
@@ -117,7 +117,7 @@ def compiled() -> dict[str, tuple[Module, str]]:
     modules = Modules([ROOT])
     sources = map(Path, glob.glob("fiberscope/**/*.py", root_dir=ROOT, recursive=True))
     names = [".".join(source.with_suffix("").parts) for source in sources]
-    by_name = {one.name.removeprefix("fiberscope."): one for one in compiled_modules(modules, names)}
+    by_name = {one.name.removeprefix("fiberscope."): one for one in list_compiled_modules(modules, names)}
     return {
         name: (
             module,

@@ -10,7 +10,7 @@ COLLECTION_THRESHOLD = 200_000  # new objects before a garbage collection; more 
 
 
 @contextmanager
-def paused_collector() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
     """Pause the cyclic garbage collector while many long-lived objects are created.
 
     Each collection would visit all of them.

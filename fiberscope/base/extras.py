@@ -29,14 +29,14 @@ EXTRAS: Final = {
 }  # by library
 
 
-def extra_hint(error: ModuleNotFoundError) -> str | None:
+def find_extra_hint(error: ModuleNotFoundError) -> str | None:
     """Return the hint for a module that was not found; None if no extra has it."""
     library = (error.name or "").partition(".")[0]
     return missing(library) if library in EXTRAS else None
 
 
 @contextmanager
-def naming_extras(feature: str) -> Iterator[None]:
+def name_extras(feature: str) -> Iterator[None]:
     """Add the required extra to the error of an import that fails because the extra is missing.
 
     Raises:
@@ -45,7 +45,7 @@ def naming_extras(feature: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if hint := extra_hint(error):
+        if hint := find_extra_hint(error):
             raise ModuleNotFoundError(f"{feature}: {hint}", name=error.name) from None
         raise
 

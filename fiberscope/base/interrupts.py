@@ -11,7 +11,7 @@ TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)  # from batch systems, and from c
 
 
 @contextmanager
-def terminations_interrupt() -> Iterator[None]:
+def interrupt_on_termination() -> Iterator[None]:
     """Let SIGTERM and SIGHUP act as Ctrl-C during the context, which has an effect in the main thread only.
 
     A signal that is ignored (``nohup``) or has a handler is unchanged.

@@ -63,7 +63,7 @@ class NotebookBar:
 
 
 @contextmanager
-def progress_callback(progress: Progress | bool | None) -> Iterator[Progress]:
+def open_progress_callback(progress: Progress | bool | None) -> Iterator[Progress]:
     """Yield the progress callback of a run.
 
     Args:

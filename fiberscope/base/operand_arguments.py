@@ -21,12 +21,12 @@ def check_factors(factors: Sequence[object]) -> None:
         raise InputError(f"{len(factors)} operands in order; A and B are two, give more by name: C=c.mtx")
 
 
-def a_and_b(arguments: Sequence[str]) -> tuple[str, str | None]:
+def select_a_and_b(arguments: Sequence[str]) -> tuple[str, str | None]:
     """Return the operands of a product, positional or named. B is None if the product is A times A.
 
     Raises:
         InputError: more than two positional operands, another name than A and B, no A, or see
-            ``operands_of``.
+            ``split_operands``.
     """
     a, *b = in_order(arguments, "AB")
     check_factors([a, *b])
@@ -39,9 +39,9 @@ def in_order(arguments: Sequence[str], names: Sequence[str]) -> list[str]:
     Surplus positional operands are last, so that the caller can refuse them.
 
     Raises:
-        InputError: an unknown name, an operand given twice or missing before others, or see ``operands_of``.
+        InputError: an unknown name, an operand given twice or missing before others; see ``split_operands``.
     """
-    factors, named = operands_of(arguments)
+    factors, named = split_operands(arguments)
     operands = dict(zip(names, factors, strict=False))
     for name in named:
         if name not in names:
@@ -56,13 +56,13 @@ def in_order(arguments: Sequence[str], names: Sequence[str]) -> list[str]:
     return [operands[name] for name in names if name in operands] + factors[len(names) :]
 
 
-def file_of_graph(source: str) -> Path | None:
+def find_graph_file(source: str) -> Path | None:
     """Return the file of a graph; None for an expression: a text with ``=`` that is no file's name."""
     path = Path(source)
     return None if "=" in source and not path.is_file() else path
 
 
-def operands_of(operands: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+def split_operands(operands: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Return the positional operands, and the named operands ``NAME=TENSOR`` or ``NAME[m,k]=TENSOR``.
 
     Raises:

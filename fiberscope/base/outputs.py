@@ -12,7 +12,7 @@ _stamps: dict[Path, _Stamp] | None = None  # initial state of each recorded file
 
 
 @contextmanager
-def expecting_outputs() -> Iterator[None]:
+def expect_outputs() -> Iterator[None]:
     """Record the expected output files while a command runs."""
     global _stamps  # noqa: PLW0603  (a process runs one command at a time)
     outer_stamps, _stamps = _stamps, {}
@@ -25,15 +25,15 @@ def expecting_outputs() -> Iterator[None]:
 def expect_output(path: Path) -> None:
     """Record an output file. Devices and pipes are skipped, as they store nothing."""
     if _stamps is not None and (path.is_file() or not path.exists()):
-        _stamps.setdefault(path, _stamp(path))
+        _stamps.setdefault(path, _read_stamp(path))
 
 
-def unwritten_outputs() -> list[Path]:
+def list_unwritten_outputs() -> list[Path]:
     """Return the recorded files that are unchanged since the command began."""
-    return [path for path, first_stamp in (_stamps or {}).items() if _stamp(path) == first_stamp]
+    return [path for path, first_stamp in (_stamps or {}).items() if _read_stamp(path) == first_stamp]
 
 
-def _stamp(path: Path) -> _Stamp:
+def _read_stamp(path: Path) -> _Stamp:
     try:
         status = path.stat()
     except OSError:

@@ -59,7 +59,7 @@ _current: list[SharedResults] = []  # caches of this process, the innermost last
 
 
 @contextmanager
-def sharing(max_bytes: int) -> Iterator[SharedResults]:
+def share_results(max_bytes: int) -> Iterator[SharedResults]:
     """Cache results for the runs of this process within a ``with`` statement.
 
     A nested statement has a cache of its own, and does not use the outer cache.
@@ -75,5 +75,5 @@ def sharing(max_bytes: int) -> Iterator[SharedResults]:
 
 
 def shared(key: Hashable, make: Callable[[], Result], size: Callable[[Result], int]) -> Result:
-    """Return the result of a key, see ``SharedResults.get``. Outside of ``sharing``, compute the result."""
+    """Return the result of a key, see ``SharedResults.get``. Outside of ``share_results``, compute it."""
     return _current[-1].get(key, make, size) if _current else make()

@@ -12,7 +12,7 @@ RELEASE = "0.2.0"  # the last release; its tag is v0.2.0
 DIGITS = 9  # hexadecimal digits of a commit
 
 
-def version_of(root: Path) -> str:
+def find_version(root: Path) -> str:
     """Return the version of the tree in a folder, as in PEP 440: ``0.1.0``, ``0.1.0+g76cabb712``.
 
     Archives and installations have the version in their metadata. Without metadata and repository it is
@@ -20,11 +20,11 @@ def version_of(root: Path) -> str:
     """
     commit = commit_of(root)
     if commit is None:
-        return _packaged_version(root) or f"{RELEASE}+unknown"
+        return _read_packaged_version(root) or f"{RELEASE}+unknown"
     return RELEASE if _has_release_tag(root, commit) else f"{RELEASE}+g{commit[:DIGITS]}"
 
 
-def _packaged_version(root: Path) -> str:
+def _read_packaged_version(root: Path) -> str:
     """Return the version of an unpacked archive or of an installation; empty for anything else."""
     package_info = root / "PKG-INFO"
     if package_info.is_file():
@@ -41,7 +41,7 @@ def commit_of(root: Path) -> str | None:
         root: the folder of a repository or of a linked working tree.
     """
     try:
-        folder = _repository(root)
+        folder = _find_repository(root)
         head = (folder / "HEAD").read_text(encoding="utf-8").strip()
         name = head.removeprefix("ref:").strip()
         # A head on a branch reads ``ref: refs/heads/...``, a detached head is the commit itself.
@@ -50,7 +50,7 @@ def commit_of(root: Path) -> str | None:
         return None
 
 
-def _repository(root: Path) -> Path:
+def _find_repository(root: Path) -> Path:
     """Return the folder with ``HEAD`` of a repository or of a linked working tree."""
     folder = root / ".git"
     if folder.is_file():  # a file in a linked working tree, which names the folder
@@ -58,7 +58,7 @@ def _repository(root: Path) -> Path:
     return folder
 
 
-def _common_folder(folder: Path) -> Path:
+def _find_common_folder(folder: Path) -> Path:
     """Return the folder with the references and objects that all working trees of a repository share."""
     shared = folder / "commondir"
     return folder / shared.read_text(encoding="utf-8").strip() if shared.is_file() else folder
@@ -72,7 +72,7 @@ def _resolve_reference(folder: Path, name: str) -> list[str]:
     Raises:
         OSError, IndexError: if the repository has no such reference.
     """
-    common = _common_folder(folder)
+    common = _find_common_folder(folder)
     if (common / name).is_file():
         return [(common / name).read_text(encoding="utf-8").strip()]
     packed = (common / "packed-refs").read_text(encoding="utf-8").splitlines()
@@ -85,10 +85,10 @@ def _resolve_reference(folder: Path, name: str) -> list[str]:
 def _has_release_tag(root: Path, commit: str) -> bool:
     """Return whether a commit has the tag of the release."""
     try:
-        folder = _repository(root)
+        folder = _find_repository(root)
         tags = _resolve_reference(folder, f"refs/tags/v{RELEASE}")
         # The object of an annotated tag names the commit.
-        return commit in tags or f"object {commit}" in _read_object(_common_folder(folder), tags[0])
+        return commit in tags or f"object {commit}" in _read_object(_find_common_folder(folder), tags[0])
     except (OSError, ValueError, IndexError, zlib.error):
         return False
 
@@ -99,4 +99,4 @@ def _read_object(common: Path, name: str) -> str:
     return zlib.decompress(packed).decode("utf-8", errors="replace")
 
 
-__version__ = version_of(Path(__file__).parents[2])
+__version__ = find_version(Path(__file__).parents[2])

@@ -36,10 +36,10 @@ def ablate(
     """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.accelerators.user_parts import parse_parts
-    from fiberscope.base.operand_arguments import a_and_b
+    from fiberscope.base.operand_arguments import select_a_and_b
     from fiberscope.explore import ablate as study
 
-    a, b = a_and_b(operands)
+    a, b = select_a_and_b(operands)
     check_outputs({"--json": json}, matrices(a, b))
     values, parts = parse_settings(settings or []), parse_parts(part or [])
     outcomes = study.ablate(accelerator, a, b, settings=values, parts=parts, tell=print_progress)

@@ -82,13 +82,13 @@ def _parse_operands(
     accelerator: str, texts: Sequence[str]
 ) -> tuple[list[str], dict[str, str], Sequence[str]]:
     """Return operands in order, operands by name, and the arguments that set symbols."""
-    from fiberscope.base.operand_arguments import check_factors, operands_of
+    from fiberscope.base.operand_arguments import check_factors, split_operands
     from fiberscope.models.trace.source import split_symbols
     from fiberscope.run.find_machine import find_specification
 
     specification = find_specification(accelerator)
     texts, symbols = split_symbols(specification, texts) if specification else (texts, [])
-    factors, tensors = operands_of(texts)
+    factors, tensors = split_operands(texts)
     check_factors(factors)
     return factors, tensors, symbols
 

@@ -38,9 +38,9 @@ from fiberscope.base.errors import (
     InputError,
     InterruptedCommandError,
 )
-from fiberscope.base.extras import extra_hint
-from fiberscope.base.interrupts import terminations_interrupt
-from fiberscope.base.outputs import expecting_outputs, unwritten_outputs
+from fiberscope.base.extras import find_extra_hint
+from fiberscope.base.interrupts import interrupt_on_termination
+from fiberscope.base.outputs import expect_outputs, list_unwritten_outputs
 from fiberscope.base.text_encoding import ESCAPE_HANDLER
 from fiberscope.base.version import __version__
 from fiberscope.base.whole_numbers import read_whole_number
@@ -129,7 +129,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         SystemExit: with any code other than ``CLOSED_OUTPUT``; a command raised it.
         Exception: any error that the user cannot correct, a defect of the program.
     """
-    with warnings.catch_warnings(), terminations_interrupt(), expecting_outputs():
+    with warnings.catch_warnings(), interrupt_on_termination(), expect_outputs():
         warnings.showwarning = _print_warning
         try:
             # A command returns its exit code, or None for 0.
@@ -163,7 +163,7 @@ def _interrupt_message(error: BaseException) -> str:
     The message has the text of the error. For an error without text, it lists the expected outputs that are
     not written.
     """
-    missing = ", ".join(map(str, unwritten_outputs()))
+    missing = ", ".join(map(str, list_unwritten_outputs()))
     reason = str(error) if error.args else missing and f"not written: {missing}"
     return f"interrupted; {reason}" if reason else "interrupted before the end"
 
@@ -177,7 +177,7 @@ def _input_error_message(error: Exception) -> str | None:
     if isinstance(error, OSError):
         return _system_error_message(error)
     if isinstance(error, ModuleNotFoundError):
-        return extra_hint(error)
+        return find_extra_hint(error)
     # From int() of a text, or str() of a number, with more digits than Python's limit.
     if isinstance(error, ValueError) and "integer string conversion" in str(error):
         return f"a number of more than {sys.get_int_max_str_digits():,} digits; give a smaller one"

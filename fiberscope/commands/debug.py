@@ -68,12 +68,12 @@ def debug(
       fiberscope debug gamma wiki-Vote --script examples/debugger/stall.txt --json out.json
     """
     from fiberscope.accelerators.quantities import SIZE
-    from fiberscope.base.operand_arguments import operands_of
+    from fiberscope.base.operand_arguments import split_operands
     from fiberscope.run.debug.api import build_request
     from fiberscope.run.debug.session import Session
     from fiberscope.run.find_machine import find_specification
 
-    factors, tensors = operands_of(options.take_symbols(find_specification(accelerator), operands))
+    factors, tensors = split_operands(options.take_symbols(find_specification(accelerator), operands))
     # Not strict: ``build_request`` refuses more than two operands.
     options.check({}, list_operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     lines = read_script_lines(script)  # a script that cannot be read is an error before the machine is built

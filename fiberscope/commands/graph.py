@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fiberscope.base.operand_arguments import file_of_graph
+from fiberscope.base.operand_arguments import find_graph_file
 from fiberscope.commands.graph_compile import compile_, gallery
 from fiberscope.commands.graph_orders import cascade, orders
 from fiberscope.commands.graph_source import (
@@ -84,7 +84,7 @@ def run(
     def make_request(**arguments: Any) -> GraphRequest:  # noqa: ANN401  (settings, config and exact)
         return GraphRequest(graph_of(source, formats, order, operands), tensors=operands, **arguments)
 
-    report = options.simulate(make_request, {"the graph": file_of_graph(source), **_files(operands)})
+    report = options.simulate(make_request, {"the graph": find_graph_file(source), **_files(operands)})
     if streams and options.json != STANDARD_OUTPUT:  # with --json -, only the report is printed
         show([build_streams_table(report)], markdown=False)
     return options.finish(report)
@@ -146,7 +146,7 @@ def draw(
 
     name, drawn_graph = named_graph(source, formats, order)
     path = output or Path(f"{name}.svg")
-    check_outputs({"the picture": path}, {"the graph": file_of_graph(source)})
+    check_outputs({"the picture": path}, {"the graph": find_graph_file(source)})
     parameters = graph_settings(parse_setting_values(settings))
     if parameters.timing == "sam":  # as a run does: the public simulator has only unions of two operands
         drawn_graph = chain_unions(drawn_graph)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.operand_arguments import file_of_graph
+from fiberscope.base.operand_arguments import find_graph_file
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.compiler.compile import CompiledExpression
@@ -74,7 +74,7 @@ def graph_of(
         InputError: the expression cannot be compiled, the order is ``auto`` without operands, or options of
             expressions are given for a file. The file itself is not read.
     """
-    path = file_of_graph(source)
+    path = find_graph_file(source)
     if path is None:
         return compile_graph(source, *choose_formats(source, formats, order, operands)).graph
     if formats or order:
@@ -97,7 +97,7 @@ def named_graph(
     from fiberscope.models.graphs.gv_reader import read_gv
     from fiberscope.models.graphs.netlist import Graph
 
-    graph, file = graph_of(source, formats, order, operands), file_of_graph(source)
+    graph, file = graph_of(source, formats, order, operands), find_graph_file(source)
     return "graph" if file is None else file.stem, graph if isinstance(graph, Graph) else read_gv(graph)
 
 
@@ -179,9 +179,9 @@ def tensors_by_name(arguments: list[str] | None) -> dict[str, str]:
     Raises:
         InputError: an operand has no name, or a name is given twice.
     """
-    from fiberscope.base.operand_arguments import operands_of
+    from fiberscope.base.operand_arguments import split_operands
 
-    plain, by_name = operands_of(arguments or [])
+    plain, by_name = split_operands(arguments or [])
     if plain:
         raise InputError(f"{plain[0]} names no tensor; write NAME=TENSOR, as in B=wiki-Vote")
     return by_name

@@ -63,14 +63,14 @@ def model(
       fiberscope model my.yaml A=a.mtx B=b.mtx --set K1=512
       fiberscope model gamma wiki-Vote --show loopnest
     """
-    from fiberscope.base.operand_arguments import operands_of
+    from fiberscope.base.operand_arguments import split_operands
     from fiberscope.commands.output import show as show_tables
     from fiberscope.commands.progress import progress_display
     from fiberscope.models.trace.show import build_traffic_table
     from fiberscope.run.request import TraceRequest
 
     # First, as symbols such as a=2 look like operands; they become settings of ``options``
-    factors, tensors = operands_of(options.take_symbols(specification, operands or []))
+    factors, tensors = split_operands(options.take_symbols(specification, operands or []))
     _check_show(show, options, output)
     options.check({"--output": output}, _list_input_files(specification, factors, tensors))
     request = TraceRequest(specification, factors, tensors, options.entries(), options.config, options.exact)

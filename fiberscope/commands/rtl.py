@@ -344,14 +344,14 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
         ConfigurationError: there is no such machine.
     """
     names = tuple(dict.fromkeys(options["blocks"].split(",")))  # each block once, in the order given
-    from fiberscope.base.operand_arguments import a_and_b
+    from fiberscope.base.operand_arguments import select_a_and_b
     from fiberscope.results.recording.waveform import list_files
     from fiberscope.rtl.cosim_request import CosimRequest, verilog_files
 
     request = CosimRequest(
         names,
         options["accelerator"],
-        *a_and_b(options["operands"]),
+        *select_a_and_b(options["operands"]),
         settings=tuple(options["settings"] or ()),
         at=tuple(options.get("at") or ()),
         # Without --verilog, a specification may name Verilog for its parts.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fiberscope.base.operand_arguments import a_and_b
+from fiberscope.base.operand_arguments import select_a_and_b
 
 SIZE = 16  # rows and columns of the random matrix
 SEED = 1
@@ -39,7 +39,7 @@ def export_machine(
 
     rtl_blocks()  # raises an error without the extra, before anything is written
     make_folder(folder)
-    operands = a_and_b(tensors or [_write_random_matrix(folder)])
+    operands = select_a_and_b(tensors or [_write_random_matrix(folder)])
     request = CosimRequest((MACHINE,), accelerator, *operands, settings=tuple(settings or ()))
     for path in export(request, folder, period):
         print(f"Written: {path}")

@@ -170,14 +170,14 @@ def _measure_machine(
     output: Path,
 ) -> None:
     """Measure the parts of a machine, write the requested JSON, and print a table unless JSON is printed."""
-    from fiberscope.base.operand_arguments import a_and_b
+    from fiberscope.base.operand_arguments import select_a_and_b
     from fiberscope.rtl.cosim_request import CosimRequest
     from fiberscope.rtl.machine_power import machine_power_report, measure_machine, power_document
     from fiberscope.rtl.substitution import MACHINE
 
     if not operands:
         raise InputError(f"{machine}: name the matrix that it runs on")
-    request = CosimRequest((MACHINE,), machine, *a_and_b(operands), settings=tuple(settings))
+    request = CosimRequest((MACHINE,), machine, *select_a_and_b(operands), settings=tuple(settings))
     check_outputs({"the powers": json}, request.inputs)
     with progress_display(quiet=False) as progress:
         measured = measure_machine(request, simulator, output, progress or ignore_progress)
@@ -195,7 +195,7 @@ def _build_cosim_request(
     Raises:
         InputError: an accelerator has no operands.
     """
-    from fiberscope.base.operand_arguments import a_and_b
+    from fiberscope.base.operand_arguments import select_a_and_b
     from fiberscope.rtl.cosim_request import CosimRequest
 
     if accelerator is None:
@@ -204,5 +204,10 @@ def _build_cosim_request(
         raise InputError(f"{accelerator}: name the matrix that it runs on, or leave out the accelerator too")
     components = () if at is None else (at,)
     return CosimRequest(
-        (block,), accelerator, *a_and_b(operands), settings=tuple(settings), at=components, lock_step=True
+        (block,),
+        accelerator,
+        *select_a_and_b(operands),
+        settings=tuple(settings),
+        at=components,
+        lock_step=True,
     )

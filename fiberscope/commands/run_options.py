@@ -260,9 +260,11 @@ class SimulationOptions(WaveformOptions, ReportOptions):
             return nullcontext()
         if self.memory_trace is not None:
             raise InputError("--live: not with --memory-trace, which one process writes; leave one out")
-        from fiberscope.page.live.run import live_run
+        from fiberscope.page.live.run import open_live_run
 
-        return live_run(self.live, format_page_title(run), quiet=self.quiet or self.json == STANDARD_OUTPUT)
+        return open_live_run(
+            self.live, format_page_title(run), quiet=self.quiet or self.json == STANDARD_OUTPUT
+        )
 
     def finish(self, report: Report) -> int:
         """Print the requested energies of a run, unless its JSON is printed; return the exit code."""
@@ -312,9 +314,9 @@ def open_debugger_page(
     """
     if port is None:
         return nullcontext(nullcontext)  # yields the class, which makes a context without effect
-    from fiberscope.page.live.session import live_debugger
+    from fiberscope.page.live.session import open_live_debugger
 
-    return live_debugger(port, title)
+    return open_live_debugger(port, title)
 
 
 def exit_code(report: Report) -> int:

@@ -65,13 +65,13 @@ def sage(
       fiberscope sage expected:shape=11000x11000,density=0.1 --mcf-a csr --json -
     """
     from fiberscope.accelerators.configuration import parse_settings
-    from fiberscope.base.operand_arguments import a_and_b
+    from fiberscope.base.operand_arguments import select_a_and_b
     from fiberscope.run.format_ranking import sage as predict
 
     check_outputs({"--json": json}, {})
     parsed = parse_settings(settings or [])
     fixed = {"mcf_a": mcf_a, "mcf_b": mcf_b}
-    a, b = a_and_b(operands)
+    a, b = select_a_and_b(operands)
     ranking = predict(a, b, kernel=kernel, system=system, settings=parsed, config=config, **fixed)
     if json is not None:
         write_json(json, ranking.document())

@@ -58,11 +58,11 @@ def sim(
       fiberscope sim spec:gamma A=a.mtx B=b.mtx
       fiberscope sim gamma --chain "Y = A X; Z = Y W" A=a.mtx X=b.mtx W=b.mtx --product z.npz
     """
-    from fiberscope.base.operand_arguments import check_factors, operands_of
+    from fiberscope.base.operand_arguments import check_factors, split_operands
     from fiberscope.run.find_machine import find_specification
     from fiberscope.run.request import SimulationRequest
 
-    factors, tensors = operands_of(options.take_symbols(find_specification(accelerator), operands))
+    factors, tensors = split_operands(options.take_symbols(find_specification(accelerator), operands))
     check_factors(factors)  # before zip, which would drop further operands without an error
     input_files = list_operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
     sample = sampled.request(sampled.seed)  # the seed is an argument, as some commands have their own --seed

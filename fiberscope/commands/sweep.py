@@ -99,9 +99,9 @@ class ExecutorOptions(Options):
         """Return the page that shows the progress of the runs, if requested."""
         if self.live is None:
             return nullcontext()
-        from fiberscope.page.live.sweep import live_sweep
+        from fiberscope.page.live.sweep import open_live_sweep
 
-        return live_sweep(self.live, title)
+        return open_live_sweep(self.live, title)
 
     def executors(self) -> ExecutorChoice:
         """Return the executor of the runs."""

@@ -12,7 +12,7 @@ import ast
 
 from fiberscope.compiler import handwritten_pxd
 from fiberscope.compiler.handwritten_pxd import ClassDeclaration, Declarations, Function
-from fiberscope.compiler.methods import local_types, method_signature, signature
+from fiberscope.compiler.methods import build_signature, find_method_signature, infer_local_types
 from fiberscope.compiler.modules import Module, Modules, UnsupportedError
 from fiberscope.compiler.types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, number_type, strip_visibility
 
@@ -74,11 +74,13 @@ class Generator:
                     if isinstance(item, ast.FunctionDef) and item.name in module_types.classes[name].methods:
                         function = module_types.classes[name].methods[item.name]
                         # Last, since locals need all attributes of all classes in reach
-                        function.locals = local_types(types, item, module_types.classes[name].types_by_name)
+                        function.locals = infer_local_types(
+                            types, item, module_types.classes[name].types_by_name
+                        )
         for name, node in module.functions.items():
             if kinds := module.comment_at(node).keywords & {"cdef", "cpdef"}:
-                function = signature(types, node, kinds.pop(), module.comment_at(node).keywords)
-                function.locals = local_types(types, node, {})
+                function = build_signature(types, node, kinds.pop(), module.comment_at(node).keywords)
+                function.locals = infer_local_types(types, node, {})
                 module_types.functions[name] = function
         module_types.numbers = self._constant_types(module, module_types)
         return module_types
@@ -190,7 +192,7 @@ class Generator:
         """
         overridden = next((base.methods[node.name] for base in base_types if node.name in base.methods), None)
         if overridden is None:
-            return method_signature(types, node)
+            return find_method_signature(types, node)
         if overridden.inline or overridden.final:
             raise UnsupportedError(
                 f"{types.module.path}:{node.lineno}: {node.name} overrides a method that is compiled into "
@@ -247,14 +249,14 @@ def attribute_types(types: Types, node: ast.ClassDef, types_by_name: dict[str, s
     types_by_attribute: dict[str, str] = {}
     for item in node.body:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.value is None:
-            types_by_attribute[item.target.id] = _annotated_type(types, item, types_by_name)
+            types_by_attribute[item.target.id] = _find_annotated_type(types, item, types_by_name)
     methods = [item for item in node.body if isinstance(item, ast.FunctionDef)]
     for item in sorted(methods, key=lambda method: method.name != "__init__"):
-        _add_attribute_types(types, item, types_by_attribute, types_by_name, argument_types(types, item))
+        _add_attribute_types(types, item, types_by_attribute, types_by_name, list_argument_types(types, item))
     return types_by_attribute
 
 
-def argument_types(types: Types, function: ast.FunctionDef) -> dict[str, str]:
+def list_argument_types(types: Types, function: ast.FunctionDef) -> dict[str, str]:
     """Return the declared arguments of a function: C types, classes, contents of lists.
 
     The keys are ``NAME``, ``class NAME`` and ``element NAME``. An argument without an annotation is left out.
@@ -268,10 +270,10 @@ def argument_types(types: Types, function: ast.FunctionDef) -> dict[str, str]:
     return types_by_name
 
 
-def _annotated_type(types: Types, item: ast.AnnAssign, types_by_name: dict[str, str]) -> str:
+def _find_annotated_type(types: Types, item: ast.AnnAssign, types_by_name: dict[str, str]) -> str:
     comment = types.module.comment_at(item)
     name = ast.unparse(item.target)
-    visibility, ctype = _visibility(comment.type_of(name) or "")
+    visibility, ctype = _split_visibility(comment.type_of(name) or "")
     ctype = ctype or types.annotation_type(item.annotation)
     add_types(types, types_by_name, f"self.{name}", ctype, item.annotation)
     return f"{PUBLIC if visibility is None else visibility}{ctype}"
@@ -295,7 +297,7 @@ def _add_attribute_types(
     types_by_name: dict[str, str],
     local_types: dict[str, str],
 ) -> None:
-    """Add the types of the attributes that a method assigns; ``local_types`` gets those of local names."""
+    """Add the types of the attributes that a method assigns; ``infer_local_types`` gets those of locals."""
     for statement in ast.walk(item):
         if isinstance(statement, ast.AnnAssign) and statement.value is not None:
             _assign(
@@ -348,7 +350,7 @@ def _assign(
     ):
         return
     annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
-    visibility, ctype = _visibility(comment.type_of(attribute or name) or "")
+    visibility, ctype = _split_visibility(comment.type_of(attribute or name) or "")
     if not ctype:
         ctype = (
             types.annotation_type(annotation)
@@ -365,7 +367,7 @@ def _assign(
         types_by_attribute[attribute] = f"{default if visibility is None else visibility}{ctype}"
 
 
-def _visibility(ctype: str) -> tuple[str | None, str]:
+def _split_visibility(ctype: str) -> tuple[str | None, str]:
     """Return the declared visibility of an attribute, or None, and its C type."""
     for keyword, visibility in (("public", PUBLIC), ("readonly", READONLY), ("hidden", HIDDEN)):
         if ctype == keyword or ctype.startswith(f"{keyword} "):

@@ -10,7 +10,7 @@ from fiberscope.compiler.modules import WRITTEN, Module, Modules
 from fiberscope.compiler.pxd_text import generate_pxd
 
 
-def compiled_modules(modules: Modules, names: Iterable[str]) -> list[Module]:
+def list_compiled_modules(modules: Modules, names: Iterable[str]) -> list[Module]:
     """Return the modules that are compiled.
 
     Args:

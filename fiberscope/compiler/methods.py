@@ -33,7 +33,7 @@ CLOSURES = (ast.Lambda, ast.FunctionDef)  # not allowed in a C function
 MAX_ROUNDS = 3  # number of passes that propagate types between local names; longer chains stay objects
 
 
-def method_signature(types: Types, node: ast.FunctionDef) -> Function | None:
+def find_method_signature(types: Types, node: ast.FunctionDef) -> Function | None:
     """Return the signature of a method; None for a Python method."""
     keywords = types.module.comment_at(node).keywords
     if node.decorator_list or node.name.startswith("__") or "def" in keywords:
@@ -48,7 +48,7 @@ def method_signature(types: Types, node: ast.FunctionDef) -> Function | None:
         return None
     # A private method is called from compiled code only, and needs no wrapper for Python
     kind = next(iter(keywords & {"cdef", "cpdef"}), "cdef" if private else "cpdef")
-    return signature(types, node, kind, keywords)
+    return build_signature(types, node, kind, keywords)
 
 
 def _has_python_arguments(node: ast.FunctionDef) -> bool:
@@ -63,7 +63,7 @@ def _has_c_result(types: Types, node: ast.FunctionDef) -> bool:
     return node.name not in HOOKS and (returns_none or types.annotation_type(node.returns) != OBJECT)
 
 
-def signature(types: Types, node: ast.FunctionDef, kind: str, keywords: set[str]) -> Function:
+def build_signature(types: Types, node: ast.FunctionDef, kind: str, keywords: set[str]) -> Function:
     """Return the C signature of a function of a known kind, without local names.
 
     Args:
@@ -118,7 +118,7 @@ def _leaves_early(node: ast.FunctionDef) -> bool:
     return any(isinstance(inner, ast.Return) and inner.value is None for inner in ast.walk(node))
 
 
-def local_types(types: Types, node: ast.FunctionDef, types_by_name: dict[str, str]) -> dict[str, str]:
+def infer_local_types(types: Types, node: ast.FunctionDef, types_by_name: dict[str, str]) -> dict[str, str]:
     """Return C types of local names: the annotation, or the common type of all assigned values.
 
     A comment at the function or at the assignment comes before the annotation. Python objects are left out.
@@ -153,7 +153,7 @@ def local_types(types: Types, node: ast.FunctionDef, types_by_name: dict[str, st
     for _ in range(MAX_ROUNDS):  # a name may be assigned another name
         for name, values in values_by_name.items():
             if name not in arguments and name not in annotated:
-                ctype = _common_type(
+                ctype = _find_common_type(
                     {
                         types.expression_type(value, types_by_name | annotated | types_of_locals)
                         for value in values
@@ -199,7 +199,7 @@ def _pair_assignments(statement: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
     return pairs
 
 
-def _common_type(ctypes: set[str]) -> str:
+def _find_common_type(ctypes: set[str]) -> str:
     """Return the C type that represents all of these types; ``object`` if none does."""
     if ctypes == {"bint", "long"}:
         return "long"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from fiberscope.compiler.modules import Module, Modules
 
 
-def compiled_imports(modules: Modules, roots: Iterable[str]) -> list[Module]:
+def find_compiled_imports(modules: Modules, roots: Iterable[str]) -> list[Module]:
     """Return the compiled modules among ``roots`` and among all their imports at import time.
 
     Args:
@@ -23,14 +23,16 @@ def compiled_imports(modules: Modules, roots: Iterable[str]) -> list[Module]:
         if module is None or name in modules_by_name:
             continue
         modules_by_name[name] = module
-        names += [name.rpartition(".")[0], *_imports(modules, module)]
+        names += [name.rpartition(".")[0], *_iterate_imports(modules, module)]
     return [module for module in modules_by_name.values() if module.is_compiled or module.has_handwritten_pxd]
 
 
-def _imports(modules: Modules, module: Module) -> Iterator[str]:
+def _iterate_imports(modules: Modules, module: Module) -> Iterator[str]:
     """Yield the modules that a module imports; for a compiled module also those of its C types."""
     import_time_names = {
-        alias for node in _import_time_statements(module.tree.body) for alias in _imported_names(module, node)
+        alias
+        for node in _import_time_statements(module.tree.body)
+        for alias in _list_imported_names(module, node)
     }
     for module_name, name in {*import_time_names, *(module.imports.values() if module.is_compiled else ())}:
         yield from (module_name, f"{module_name}.{name}")
@@ -47,7 +49,7 @@ def _import_time_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _import_time_statements([*node.body, *node.orelse])
 
 
-def _imported_names(module: Module, node: ast.stmt) -> Iterator[tuple[str, str]]:
+def _list_imported_names(module: Module, node: ast.stmt) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.ImportFrom):
         yield from ((module.absolute_name(node), alias.name) for alias in node.names)
     if isinstance(node, ast.Import):

@@ -28,21 +28,21 @@ def format_pxd(generator: Generator, module: Module, module_types: Declarations)
         module: the module that is declared.
         module_types: its declarations.
     """
-    lines = ["cimport cython", *_cimports(generator, module, module_types)]
-    lines += _constant_lines(generator, module, module_types.numbers)
+    lines = ["cimport cython", *_format_cimports(generator, module, module_types)]
+    lines += _format_constants(generator, module, module_types.numbers)
     for name, declared in module_types.classes.items():
         lines += ["", *(["@cython.final"] if declared.final else [])]
         lines.append(f"cdef class {name}{f'({declared.base})' if declared.base else ''}:")
         body = [f"cdef {ctype} {item}" for item, ctype in declared.attributes.items()]
         for item, function in declared.methods.items():
-            body += _function_lines(function, item, is_method=True)
+            body += _format_function(function, item, is_method=True)
         lines += [f"    {line}" for line in body or ["pass"]]
     for name, function in module_types.functions.items():
-        lines += ["", *_function_lines(function, name, is_method=False)]
+        lines += ["", *_format_function(function, name, is_method=False)]
     return "\n".join(lines) + "\n"
 
 
-def _constant_lines(generator: Generator, module: Module, numbers: dict[str, str]) -> list[str]:
+def _format_constants(generator: Generator, module: Module, numbers: dict[str, str]) -> list[str]:
     """Return the declarations of constants: C literals for known integers, else C variables.
 
     The value of a C variable is that of the module's own assignment, which has no effect on a literal.
@@ -60,7 +60,7 @@ def _constant_lines(generator: Generator, module: Module, numbers: dict[str, str
     return lines
 
 
-def _function_lines(function: Function, name: str, *, is_method: bool) -> list[str]:
+def _format_function(function: Function, name: str, *, is_method: bool) -> list[str]:
     types_text = ", ".join(f'{item}="{ctype}"' for item, ctype in function.locals.items())
     return [
         *([f"@cython.locals({types_text})"] if types_text else []),
@@ -68,12 +68,12 @@ def _function_lines(function: Function, name: str, *, is_method: bool) -> list[s
     ]
 
 
-def _cimports(generator: Generator, module: Module, module_types: Declarations) -> list[str]:
+def _format_cimports(generator: Generator, module: Module, module_types: Declarations) -> list[str]:
     """Return imports of the classes in declarations, and of the functions of compiled modules.
 
     A module that is imported as a name is imported as a whole if it has C functions.
     """
-    needed = _used_classes(module_types) - set(module_types.classes)
+    needed = _list_used_classes(module_types) - set(module_types.classes)
     lines = []
     for name in sorted(needed):
         if definition := generator.find_class(module, name):
@@ -82,15 +82,15 @@ def _cimports(generator: Generator, module: Module, module_types: Declarations) 
     for name, (module_name, original_name) in module.imports.items():
         alias = f" as {name}" if name != original_name else ""
         imported_module = generator.modules.find(f"{module_name}.{original_name}")
-        if imported_module is not None and _c_functions(generator, imported_module):
+        if imported_module is not None and _list_c_functions(generator, imported_module):
             lines.append(f"from {module_name} cimport {original_name}{alias}")
         origin = generator.modules.find_definition(module, name)
-        if origin and origin[0] is not module and origin[1] in _c_functions(generator, origin[0]):
+        if origin and origin[0] is not module and origin[1] in _list_c_functions(generator, origin[0]):
             lines.append(f"from {origin[0].name} cimport {origin[1]}{alias}")
     return sorted(set(lines))
 
 
-def _c_functions(generator: Generator, module: Module) -> dict[str, Function] | set[str]:
+def _list_c_functions(generator: Generator, module: Module) -> dict[str, Function] | set[str]:
     """Return the names of a module's C functions, as a set or as the keys of a dictionary."""
     if module.has_handwritten_pxd:
         return generator.read_pxd(module).functions
@@ -103,7 +103,7 @@ def _c_functions(generator: Generator, module: Module) -> dict[str, Function] | 
     }
 
 
-def _used_classes(module_types: Declarations) -> set[str]:
+def _list_used_classes(module_types: Declarations) -> set[str]:
     """Return the names in declarations that look like compiled classes; not all need be compiled."""
     ctypes = {function.returns for function in module_types.functions.values()}
     functions = list(module_types.functions.values())

@@ -21,8 +21,8 @@ from fiberscope.accelerators.user_machines import file_of, package_name
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
 from fiberscope.compiler.compiler import find_missing_tool
-from fiberscope.compiler.files import compiled_modules
-from fiberscope.compiler.module_dependencies import compiled_imports
+from fiberscope.compiler.files import list_compiled_modules
+from fiberscope.compiler.module_dependencies import find_compiled_imports
 from fiberscope.compiler.modules import Module, Modules, UnsupportedError
 from fiberscope.compiler.pxd_text import generate_pxd
 from fiberscope.sim.partial_files import replace_when_complete
@@ -63,8 +63,8 @@ class _Sources:
 
     def c_types_by_file(self) -> dict[Path, str]:
         """Return the C types of compiled files, by file."""
-        compiled = compiled_modules(self.modules, map(self.name, self.files))
-        return {module.path: _c_types(self.modules, module) for module in compiled}
+        compiled = list_compiled_modules(self.modules, map(self.name, self.files))
+        return {module.path: _generate_c_types(self.modules, module) for module in compiled}
 
 
 def declarations(path: Path) -> dict[Path, str]:
@@ -74,7 +74,7 @@ def declarations(path: Path) -> dict[Path, str]:
         InputError: there are no modules, or a construct has no C type.
     """
     with _as_input_error():
-        return _sources(path).c_types_by_file()
+        return _list_sources(path).c_types_by_file()
 
 
 @contextmanager
@@ -85,35 +85,35 @@ def _as_input_error() -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
-def _c_types(modules: Modules, module: Module) -> str:
+def _generate_c_types(modules: Modules, module: Module) -> str:
     return module.pxd.read_text() if module.has_handwritten_pxd else generate_pxd(modules, module)
 
 
-def _sources(path: Path) -> _Sources:
+def _list_sources(path: Path) -> _Sources:
     """Return a machine's file, or a file of parts, with its local imports; or all files of a folder."""
     path = file_of(path.resolve())
     if path.is_file() and path.suffix == ".py":
         machine = "ACCELERATOR" in Module(path.stem, path).assignments
         package = package_name(path.parent) if machine else ""
-        sources = _Sources(path.parent if machine else _root(path.parent), [path], package)
-        return replace(sources, files=_with_imports(sources))
+        sources = _Sources(path.parent if machine else _find_root(path.parent), [path], package)
+        return replace(sources, files=_add_imports(sources))
     files = sorted(path.rglob("*.py"))
     if not files:
         wrong = (
             "there are no Python files in it" if path.is_dir() else "there is no such Python file or folder"
         )
         raise InputError(f"{path}: {wrong}")
-    return _Sources(_root(path), [file for file in files if file.name != "__init__.py"])
+    return _Sources(_find_root(path), [file for file in files if file.name != "__init__.py"])
 
 
-def _root(folder: Path) -> Path:
+def _find_root(folder: Path) -> Path:
     """Return the parent folder of the outermost package that contains a folder."""
     while (folder / "__init__.py").is_file():
         folder = folder.parent
     return folder
 
 
-def _with_imports(sources: _Sources) -> list[Path]:
+def _add_imports(sources: _Sources) -> list[Path]:
     """Return a file and its local imports, transitively."""
     collected_files = list(sources.files)
     for file in collected_files:
@@ -140,15 +140,15 @@ def build(path: Path) -> list[Path]:
     if fault := _find_missing_requirement():
         raise InputError(fault)
     with _as_input_error():
-        sources = _sources(path)
+        sources = _list_sources(path)
         c_types = sources.c_types_by_file()
-    folder = _cache_path(sources, c_types)
-    if not all(_extension_path(folder, sources, file).is_file() for file in c_types):
+    folder = _build_cache_path(sources, c_types)
+    if not all(_build_extension_path(folder, sources, file).is_file() for file in c_types):
         _compile(folder, sources, c_types)
     digests = {str(file): digest(file) for file in c_types}
     for file in c_types:
         note_path(file).parent.mkdir(parents=True, exist_ok=True)
-        module = {"name": sources.name(file), "module": str(_extension_path(folder, sources, file))}
+        module = {"name": sources.name(file), "module": str(_build_extension_path(folder, sources, file))}
         note = json.dumps({**module, "library": engine_id(), "sources": digests})
         # Another process may read the note at any time
         with replace_when_complete(note_path(file)) as stream:
@@ -163,7 +163,7 @@ def _find_missing_requirement() -> str | None:
     return find_missing_tool()
 
 
-def _cache_path(sources: _Sources, c_types: dict[Path, str]) -> Path:
+def _build_cache_path(sources: _Sources, c_types: dict[Path, str]) -> Path:
     """Return the cache folder for these sources, by their content."""
     key_lines = [
         __version__,
@@ -174,13 +174,13 @@ def _cache_path(sources: _Sources, c_types: dict[Path, str]) -> Path:
     return cache_folder() / hashlib.sha256("\n".join([*key_lines, *c_types.values()]).encode()).hexdigest()
 
 
-def _extension_path(folder: Path, sources: _Sources, file: Path) -> Path:
+def _build_extension_path(folder: Path, sources: _Sources, file: Path) -> Path:
     return folder / sources.relative_path(file).with_suffix(SUFFIX)
 
 
 def _compile_library_imports(sources: _Sources, c_types: dict[Path, str]) -> None:
     """Import the required modules of Fiberscope, which a checkout then compiles."""
-    for module in compiled_imports(sources.modules, map(sources.name, c_types)):
+    for module in find_compiled_imports(sources.modules, map(sources.name, c_types)):
         if module.name.startswith("fiberscope."):
             importlib.import_module(module.name)
 

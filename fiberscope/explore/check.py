@@ -22,7 +22,7 @@ from fiberscope.explore.stall_attribution import Group, attribute_stalls, cut_wi
 from fiberscope.explore.tables import read_table
 from fiberscope.models import from_spec
 from fiberscope.models.from_spec.settings import is_own
-from fiberscope.models.from_spec.units import shared_units, units_on_lanes
+from fiberscope.models.from_spec.units import list_units_on_lanes, shared_units
 from fiberscope.models.trace.api import load_outline, model
 from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.recording.document import StateTimeline
@@ -264,7 +264,7 @@ def _find_other_steps(specification: str, settings: Mapping[str, object], event:
         for component in configuration.components.values()
         if component.kind in STEP_REASONS
     }
-    steps |= dict.fromkeys(units_on_lanes(spec, event.config["timing"]["lanes"]), "it has lanes")
+    steps |= dict.fromkeys(list_units_on_lanes(spec, event.config["timing"]["lanes"]), "it has lanes")
     return steps | dict.fromkeys(shared_units(spec), "an instance has one for each of an Einsum's operations")
 
 

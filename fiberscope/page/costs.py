@@ -21,8 +21,10 @@ def costs(report: Report) -> dict[str, Any]:
     """
     energy, area = report.energy, report.area
     return {
-        "energy": _collect_parts(_energy_parts(energy), energy.upper_pj, energy.without) if energy else None,
-        "area": _collect_parts(_area_parts(area), area.upper, area.without) if area else None,
+        "energy": _collect_parts(_list_energy_parts(energy), energy.upper_pj, energy.without)
+        if energy
+        else None,
+        "area": _collect_parts(_list_area_parts(area), area.upper, area.without) if area else None,
         "unpriced": _explain_missing_costs(report),
     }
 
@@ -37,7 +39,7 @@ def _collect_parts(parts: Iterable[CostPart], upper: float | None, without: Iter
     return {"parts": known_parts, "upper": upper, "without": [*without]}
 
 
-def _energy_parts(energy: Energy) -> list[CostPart]:
+def _list_energy_parts(energy: Energy) -> list[CostPart]:
     """Return the parts of an energy; reports of earlier releases have no intervals."""
     if energy.parts:
         return [(part.component, part.action, part.known, part.upper, part.basis) for part in energy.parts]
@@ -48,7 +50,7 @@ def _energy_parts(energy: Energy) -> list[CostPart]:
     ]
 
 
-def _area_parts(area: Area) -> list[CostPart]:
+def _list_area_parts(area: Area) -> list[CostPart]:
     if area.parts:
         return [(part.component, part.part, part.known, part.upper, part.basis) for part in area.parts]
     return [(name, "", um2, None, "") for name, um2 in area.by_component.items()]

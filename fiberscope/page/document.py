@@ -66,10 +66,10 @@ def page(data: Mapping[str, Any], title: str, *, connects: bool = False) -> str:
         ValueError: a number of the data is not finite.
         TypeError: a value of the data is no JSON value.
     """
-    return "\n".join(_lines(data, title, POLICY + CONNECTS if connects else POLICY)) + "\n"
+    return "\n".join(_iterate_lines(data, title, POLICY + CONNECTS if connects else POLICY)) + "\n"
 
 
-def _lines(data: Mapping[str, Any], title: str, policy: str) -> Iterator[str]:
+def _iterate_lines(data: Mapping[str, Any], title: str, policy: str) -> Iterator[str]:
     """Yield the lines of the document: head with styles, data, libraries, and scripts."""
     yield "<!doctype html>"
     yield '<html lang="en">'
@@ -78,21 +78,21 @@ def _lines(data: Mapping[str, Any], title: str, policy: str) -> Iterator[str]:
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="color-scheme" content="light dark">'
     for name in STYLES:
-        yield f"<style>\n{_text('styles', name)}</style>"
+        yield f"<style>\n{_read_text('styles', name)}</style>"
     yield "</head>\n<body>"
     yield "<noscript>This page draws its charts with scripts, which are switched off here.</noscript>"
-    yield f'<script type="application/json" id="data">{_safe_json(data)}</script>'
+    yield f'<script type="application/json" id="data">{_encode_json(data)}</script>'
     for library, licence in LIBRARY:
-        yield f"<script>\n/*\n{_text('vendor', licence)}*/\n{_text('vendor', library)}</script>"
+        yield f"<script>\n/*\n{_read_text('vendor', licence)}*/\n{_read_text('vendor', library)}</script>"
     for name in SCRIPTS:
-        yield f"<script>\n{_text('scripts', name)}</script>"
+        yield f"<script>\n{_read_text('scripts', name)}</script>"
     yield "</body></html>"
 
 
-def _text(folder: str, name: str) -> str:
+def _read_text(folder: str, name: str) -> str:
     return files("fiberscope.page").joinpath(folder, name).read_text(encoding="utf-8")
 
 
-def _safe_json(data: Mapping[str, Any]) -> str:
+def _encode_json(data: Mapping[str, Any]) -> str:
     """Return JSON that cannot end an element or open a comment; ``<`` occurs in its strings only."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -44,7 +44,7 @@ def draw_report(report: Report, run_sources: bool = False) -> tuple[str, str]:
         kind = "sampled run" if report.cycles_interval else f"run of the {report.fidelity} model"
         return "", f"A {kind} has no components."
     try:
-        is_graph = _problem_kind(report) == "graph"
+        is_graph = _find_problem_kind(report) == "graph"
         graph, boxes = _read_blocks(report) if is_graph else _find_families(report, run_sources)
     except (InputError, ConfigurationError) as error:
         return "", f"It cannot be built here to be drawn: {error}"
@@ -67,7 +67,7 @@ def settings(report: Report) -> dict[str, Any]:
     return {key: value for key, value in flatten_parameters(report.config).items() if value is not None}
 
 
-def _problem_kind(report: Report) -> str:
+def _find_problem_kind(report: Report) -> str:
     return report.problem.kind if report.problem else ""
 
 
@@ -79,7 +79,7 @@ def _find_families(report: Report, run_sources: bool) -> tuple[Graph, dict[str, 
         ConfigurationError: the machine is not available.
     """
     entries = settings(report)
-    if report.problem is not None and _problem_kind(report) == "conversion":
+    if report.problem is not None and _find_problem_kind(report) == "conversion":
         kind = MINT
         entries |= {f"problem.{key}": value for key, value in report.problem.parameters.items()}
     else:

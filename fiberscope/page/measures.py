@@ -76,7 +76,7 @@ def measures(columns: list[str]) -> Iterator[Measure]:
     yield from (measure for measure in SECONDARY_MEASURES if measure.name in columns)
 
 
-def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
+def add_rates(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with derived columns: rates, shares, and the peak rate of the workers.
 
     The operations are multiplications, or the most frequent operation of a run without multiplications. Rates
@@ -86,8 +86,11 @@ def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
     Args:
         frame: rows of a store, with the columns of its measures.
     """
-    executed_operations, seconds = _executed_operations(frame), frame["seconds"].where(frame["seconds"] > 0)
-    useful_operations = _useful_operations(frame, executed_operations)
+    executed_operations, seconds = (
+        _find_executed_operations(frame),
+        frame["seconds"].where(frame["seconds"] > 0),
+    )
+    useful_operations = _find_useful_operations(frame, executed_operations)
     # ``min_count``: without one of the four states, the sum is missing, and so is the share
     worker_cycles = frame[["busy", "input_stall", "output_stall", "idle"]].sum(axis="columns", min_count=4)
     busy_share = frame["busy"] / worker_cycles.where(worker_cycles > 0)
@@ -101,7 +104,7 @@ def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _executed_operations(frame: pd.DataFrame) -> pd.Series[float]:
+def _find_executed_operations(frame: pd.DataFrame) -> pd.Series[float]:
     """Return the number of multiplications, or of the most frequent operation of a run without them.
 
     The number is missing for a run without operations.
@@ -111,7 +114,7 @@ def _executed_operations(frame: pd.DataFrame) -> pd.Series[float]:
     return frame["operations_multiply"].fillna(largest) if "operations_multiply" in operations else largest
 
 
-def _useful_operations(frame: pd.DataFrame, executed_operations: pd.Series[float]) -> pd.Series[float]:
+def _find_useful_operations(frame: pd.DataFrame, executed_operations: pd.Series[float]) -> pd.Series[float]:
     """Return the number of useful operations; all if the machine does not distinguish useful operations."""
     name = f"operations_{USEFUL_OPERATION}"
     return frame[name].astype("float64").fillna(executed_operations) if name in frame else executed_operations

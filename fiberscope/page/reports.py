@@ -20,7 +20,7 @@ from fiberscope.results.store.measures import measures
 from fiberscope.run.find_machine import find, is_shipped
 
 
-def side_by_side(runs: Sequence[Report], title: str) -> dict[str, Any]:
+def compare_reports(runs: Sequence[Report], title: str) -> dict[str, Any]:
     """Return the data of a page that compares reports, starting with the first two.
 
     The reports become the rows of a temporary store, so that the page of a study can show them.
@@ -46,7 +46,7 @@ def _request(report: Report) -> str | None:
     return None if sample is None else json.dumps(asdict(sample), sort_keys=True)
 
 
-def _status(report: Report) -> str:
+def _find_status(report: Report) -> str:
     """Return the status of a row: a wrong result first, else how the run ended."""
     if report.verification.passed is False:
         return "wrong"
@@ -66,7 +66,7 @@ def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
         measured = measures(report, find(machine).worker_families if is_shipped(machine) else ())
         row = {
             "digest": digest,
-            "status": _status(report),
+            "status": _find_status(report),
             "accelerator": machine,
             "workload": report.workload.name,
             "config": json.dumps(config),

@@ -8,11 +8,11 @@ from typing import Any
 from fiberscope.base.errors import InputError
 from fiberscope.page.costs import costs
 from fiberscope.page.drawing import STATES, draw_report, settings
-from fiberscope.page.starved import with_starved, with_starved_totals
+from fiberscope.page.starved import mark_starved, mark_starved_totals
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.estimates import format_interval
-from fiberscope.results.report.families import families
+from fiberscope.results.report.families import group_families
 from fiberscope.results.report.parts import Component
 from fiberscope.results.report.roofline import roofline
 from fiberscope.results.report.summary import (
@@ -49,18 +49,18 @@ def run_data(
     counting = AS_REPORTED
     if states is not None:
         _check_states(report, states)
-        states = with_starved(states)
+        states = mark_starved(states)
         if _covers_run(report, states):  # totals of a part of the run would not be those of the report
-            components, counting = with_starved_totals(components, states), STARVED
+            components, counting = mark_starved_totals(components, states), STARVED
     svg, undrawn = draw_report(report.model_copy(update={"components": components}), run_sources)
     return {
         "kind": "run",
         "title": title or f"{report.accelerator} on {report.workload.heading}",
         "notices": [footnote_text] if (footnote_text := format_footnote(report.workload.surrogates)) else [],
         "made_by": report.version,
-        "facts": dict(_facts(report)),
+        "facts": dict(_iterate_facts(report)),
         "bottleneck": report.bottleneck,
-        "families": _families(components),
+        "families": _list_families(components),
         "machine": svg,
         "undrawn": undrawn,
         "traffic": [
@@ -83,15 +83,15 @@ def run_data(
     }
 
 
-def _families(components: Mapping[str, Component]) -> list[list[object]]:
+def _list_families(components: Mapping[str, Component]) -> list[list[object]]:
     """Return name, number and shares of states of each family."""
     return [
         [family.name, family.count, *(family.share(getattr(family, state)) for state in STATES)]
-        for family in families(components).values()
+        for family in group_families(components).values()
     ]
 
 
-def _facts(report: Report) -> Iterator[tuple[str, str]]:
+def _iterate_facts(report: Report) -> Iterator[tuple[str, str]]:
     """Yield facts about the run and its end, by label."""
     operands = report.workload.operands
     yield (

@@ -13,7 +13,7 @@ from fiberscope.results.report.parts import Component
 Cycles = npt.NDArray[np.int64]
 
 
-def with_starved(states: StateTimeline) -> StateTimeline:
+def mark_starved(states: StateTimeline) -> StateTimeline:
     """Return states in which an idle component waits for input while one of its producers is not idle.
 
     In a report, a component without work is idle, also while it waits for a producer that works but does not
@@ -40,7 +40,7 @@ def with_starved(states: StateTimeline) -> StateTimeline:
         for name, component in states.components.items():
             # the ports in order: idle cycles that one port explains are not left for the next port
             for port, producers in component.inputs.items() if idle[name].any() else ():
-                producer_cycles = _producer_cycles(name, producers, idle, length)
+                producer_cycles = _count_producer_cycles(name, producers, idle, length)
                 starved_cycles = np.minimum(idle[name], producer_cycles)
                 if starved_cycles.any():
                     waiting[name][port] = waiting[name].get(port, 0) + starved_cycles
@@ -53,14 +53,14 @@ def with_starved(states: StateTimeline) -> StateTimeline:
     return states.model_copy(update={"components": components})
 
 
-def with_starved_totals(components: Mapping[str, Component], states: StateTimeline) -> dict[str, Component]:
+def mark_starved_totals(components: Mapping[str, Component], states: StateTimeline) -> dict[str, Component]:
     """Return the components of a report with idle cycles moved to waits, as in states of the whole run.
 
     Stalls by port stay as they are.
 
     Args:
         components: components by name with their cycles in each state, as reported.
-        states: a result of ``with_starved`` for the whole run, with all of ``components``.
+        states: a result of ``mark_starved`` for the whole run, with all of ``components``.
     """
     waiting = {
         name: sum(sum(cycles) for state, cycles in component.states.items() if state.startswith("wait:"))
@@ -77,7 +77,7 @@ def with_starved_totals(components: Mapping[str, Component], states: StateTimeli
     }
 
 
-def _producer_cycles(
+def _count_producer_cycles(
     name: str, producers: tuple[str, ...], idle: dict[str, Cycles], length: dict[str, Cycles]
 ) -> Cycles:
     """Return, by interval, the cycles of the busiest producer less those of the component that are not idle.

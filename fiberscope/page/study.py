@@ -12,7 +12,7 @@ from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
-from fiberscope.page.measures import measures, select_rows, with_rates
+from fiberscope.page.measures import add_rates, measures, select_rows
 from fiberscope.results.report.short_names import shorten_names
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, format_footnote
 
@@ -56,10 +56,10 @@ def study_data(
     if rows.empty:
         raise InputError(f"{store.address}: holds no runs yet")
     parameters = sorted(store.parameters())
-    frame = with_rates(_sort_rows(_mark_surrogates(rows), parameters))
+    frame = add_rates(_sort_rows(_mark_surrogates(rows), parameters))
     runs = select_rows(frame, max_runs)
     large = _read_large_columns(store, runs["digest"])
-    keys, units = _parameter_keys(large, parameters), _parameter_units(large)
+    keys, units = _find_parameter_keys(large, parameters), _find_parameter_units(large)
     columns = [column for column in _build_columns(runs, parameters, keys, units) if column is not None]
     return {
         "kind": "study",
@@ -75,8 +75,8 @@ def study_data(
         "numbers": [number + 1 for number in runs.index],  # among all runs, as the selection keeps the index
         "ids": [digest[:DIGEST_LETTERS] for digest in runs["digest"]],
         "columns": columns,
-        **({"spreads": spreads} if (spreads := _relative_half_widths(runs)) else {}),
-        "short_names": _short_names(runs),
+        **({"spreads": spreads} if (spreads := _compute_half_widths(runs)) else {}),
+        "short_names": _shorten_names(runs),
         "telling": [column["name"] for column in columns if column.pop("telling")],
         **_encode_families([row["kinds"] for row in large]),
         "settings": _collect_settings(runs["accelerator"].fillna(""), [row["config"] for row in large]),
@@ -97,7 +97,7 @@ def _sort_rows(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
     return frame.sort_values(order, ignore_index=True, kind="stable")
 
 
-def _relative_half_widths(runs: pd.DataFrame) -> list[float | None]:
+def _compute_half_widths(runs: pd.DataFrame) -> list[float | None]:
     """Return the half-width of each run's interval of cycles, as a fraction of the cycles.
 
     A run without an estimate has None. The list is empty if no run has an estimate.
@@ -142,20 +142,22 @@ def _read_large_columns(store: Store, digests: Iterable[str]) -> list[Mapping[st
     return [rows[digest] for digest in ordered_digests]
 
 
-def _parameter_keys(large: Sequence[Mapping[str, str | None]], parameters: Sequence[str]) -> dict[str, str]:
+def _find_parameter_keys(
+    large: Sequence[Mapping[str, str | None]], parameters: Sequence[str]
+) -> dict[str, str]:
     """Return the dotted key of each parameter's column; the column's name if no configuration has the key."""
     dotted = {key for row in large for key in json.loads(row["config"] or "{}")}
     names = {key.replace(".", "_"): key for key in sorted(dotted)}
     return {name: names.get(name.removeprefix("set_"), name) for name in parameters}
 
 
-def _parameter_units(large: Sequence[Mapping[str, str | None]]) -> dict[str, str]:
+def _find_parameter_units(large: Sequence[Mapping[str, str | None]]) -> dict[str, str]:
     """Return the unit of each parameter that is given as a quantity, by dotted key."""
     entries = {key: value for row in large for key, value in json.loads(row["settings"] or "{}").items()}
-    return {key: unit for key, value in entries.items() if (unit := _unit_of(value))}
+    return {key: unit for key, value in entries.items() if (unit := _find_unit(value))}
 
 
-def _unit_of(value: object) -> str:
+def _find_unit(value: object) -> str:
     """Return the unit of the first kind of quantity that a setting can be; empty if it is none."""
     if not isinstance(value, str) or value.strip().isdigit():
         return ""
@@ -242,7 +244,7 @@ def _format_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _short_names(runs: pd.DataFrame) -> dict[str, str]:
+def _shorten_names(runs: pd.DataFrame) -> dict[str, str]:
     """Return the short name of each workload: the name that the study gives it, else a shortened name."""
     study_names = runs.dropna(subset="workload_name").set_index("workload")["workload_name"].to_dict()
     names = sorted(runs["workload"].dropna().unique())

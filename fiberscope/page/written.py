@@ -74,14 +74,14 @@ def make_page(
     if all_sources and store is None:
         raise InputError("--all-sources is for the page of a sweep; give its store")
     if store is not None:
-        return _page(_study_page_data(store, title, all_sources))
+        return _build_page(_read_study_page_data(store, title, all_sources))
     reports = [result if isinstance(result, Report) else Report.read(Path(result)) for result in results]
     if is_single:
         return report_page(reports[0], timeline, title, run_sources)
-    from fiberscope.page.reports import side_by_side  # noqa: PLC0415  (needs the extra sweep)
+    from fiberscope.page.reports import compare_reports  # noqa: PLC0415  (needs the extra sweep)
 
     names_ = [result.accelerator if isinstance(result, Report) else Path(result).name for result in results]
-    return _page(side_by_side(reports, title or " and ".join(names_)))
+    return _build_page(compare_reports(reports, title or " and ".join(names_)))
 
 
 def report_page(
@@ -93,7 +93,7 @@ def report_page(
         InputError: the timeline cannot be read, or belongs to another run.
     """
     states = None if timeline is None else StateTimeline.read(Path(timeline))
-    return _page(run_data(report, states, title, run_sources))
+    return _build_page(run_data(report, states, title, run_sources))
 
 
 def is_store(results: object) -> bool:
@@ -107,11 +107,11 @@ def is_store(results: object) -> bool:
     return not text.endswith(".json") if find_address(text) else Path(text).is_dir()
 
 
-def _page(data: dict[str, Any]) -> HtmlPage:
+def _build_page(data: dict[str, Any]) -> HtmlPage:
     return HtmlPage(data["title"], page(data, data["title"]))
 
 
-def _study_page_data(address: str, title: str, all_sources: bool) -> dict[str, Any]:
+def _read_study_page_data(address: str, title: str, all_sources: bool) -> dict[str, Any]:
     """Return the data of the page of a store."""
     from fiberscope.page.study import study_data  # noqa: PLC0415  (needs the extra sweep)
     from fiberscope.results.store import Store  # noqa: PLC0415

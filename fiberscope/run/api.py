@@ -11,7 +11,7 @@ from typing import Any
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
-from fiberscope.base.notebook import progress_callback
+from fiberscope.base.notebook import open_progress_callback
 from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.results.provenance.source_digest import (
     find_operand_name,
@@ -132,7 +132,7 @@ def _run_resolved(
     """
     request = options.request
     assert request is not None  # simulate has set it
-    with progress_callback(progress) as report:
+    with open_progress_callback(progress) as report:
         options = replace(options, report_progress=report)
         if resolved.chain is None:
             return execute_converted(

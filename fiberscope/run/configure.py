@@ -18,7 +18,7 @@ from fiberscope.accelerators.user_machines import file_of, is_path
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import ignore_progress
-from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.models.tiles.machines import set_tiles
 from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.provenance.source_digest import Roots, build_source_entry, machine_modules
 from fiberscope.results.report.document import Report
@@ -32,7 +32,7 @@ from fiberscope.workloads import Operand, Problem
 PREFIX = "memory.format."  # of the setting with the format of an operand, as memory.format.B
 BETWEEN = "between"  # setting with the format of all intermediate products of a chain
 DENSE = "dense"  # format with every element, zeros included
-TILING = with_tiles.__module__  # module that chooses tiles
+TILING = set_tiles.__module__  # module that chooses tiles
 CONVERTING = "fiberscope.converters.mint"  # module of the machine that converts formats
 
 

@@ -11,10 +11,10 @@ from fiberscope.accelerators.configuration import Configuration, ConfigurationEr
 from fiberscope.accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.user_parts import check_part
-from fiberscope.base.collector import paused_collector
+from fiberscope.base.collector import pause_collector
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
-from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.models.tiles.machines import set_tiles
 from fiberscope.results.errors import raise_fault
 from fiberscope.results.recording.simulation import NO_RECORDERS, RecordedRun, Recorders, run_recorded
 from fiberscope.results.report import collect
@@ -121,7 +121,7 @@ def _simulate(model: Model, options: RunOptions) -> tuple[RecordedRun, Watch | N
     return run_recorded(machine, watch, *limits, check_requests=options.checked), watch
 
 
-@paused_collector()
+@pause_collector()
 def build_model(
     accelerator: Accelerator[Any], configured: Configuration, problem: Problem, options: RunOptions
 ) -> Model:
@@ -146,7 +146,7 @@ def build_model(
         )
     parts = {"parts": check_part(options.parts, accelerator.parts)} if options.parts else {}
     try:
-        tiled = with_tiles(accelerator, configured, problem.machine_inputs())
+        tiled = set_tiles(accelerator, configured, problem.machine_inputs())
         model = accelerator.models[options.fidelity](tiled, *problem.machine_inputs(), **parts)
         problem.precision = getattr(model, "value_type", None)
         problem.values_only = options.values_only

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fiberscope.base.notebook import progress_callback
-from fiberscope.base.operand_arguments import file_of_graph, in_order
+from fiberscope.base.notebook import open_progress_callback
+from fiberscope.base.operand_arguments import find_graph_file, in_order
 from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.document import Report
 
@@ -73,9 +73,9 @@ def graph(
     from fiberscope.models.graphs import compile_expression, run  # noqa: PLC0415
 
     # A text with ``=`` is an expression, unless a file has this name.
-    if isinstance(source, str) and file_of_graph(source) is None:
+    if isinstance(source, str) and find_graph_file(source) is None:
         source = compile_expression(source, formats, order).graph
-    with progress_callback(progress) as report_progress:
+    with open_progress_callback(progress) as report_progress:
         return run(source, tensors, progress=report_progress, **options)
 
 
@@ -129,7 +129,7 @@ def tile(
     tensors = load_operands(
         tiled_kernel, in_order(operands, tiled_kernel.inputs), transpose_b=transpose_b, exact=exact
     )
-    with progress_callback(progress) as report_progress:
+    with open_progress_callback(progress) as report_progress:
         return plan(tiled_kernel, tensors, count_capacity(tiled_kernel, buffer), progress=report_progress)
 
 

@@ -182,7 +182,7 @@ def test_a_window_is_two_numbers_in_order() -> None:
 def test_a_page_of_a_sweep_is_shown_on_request_only(monkeypatch: pytest.MonkeyPatch) -> None:
     from fiberscope.page.live import sweep
 
-    monkeypatch.setattr(sweep, "live_sweep", lambda port, title: (port, title))
+    monkeypatch.setattr(sweep, "open_live_sweep", lambda port, title: (port, title))
     assert isinstance(ExecutorOptions({}).open_live_page("x"), nullcontext)
     assert ExecutorOptions({"live": ""}).open_live_page("x") == ("", "x")
     assert ExecutorOptions({"live": "8000"}).open_live_page("x") == ("8000", "x")

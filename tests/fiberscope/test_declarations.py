@@ -9,7 +9,7 @@ import pytest
 from fiberscope.compiler import handwritten_pxd
 from fiberscope.compiler.declarations import Generator
 from fiberscope.compiler.methods import result_type
-from fiberscope.compiler.module_dependencies import compiled_imports
+from fiberscope.compiler.module_dependencies import find_compiled_imports
 from fiberscope.compiler.modules import Modules, UnsupportedError
 from fiberscope.compiler.pxd_text import generate_pxd
 from fiberscope.compiler.types import Types
@@ -359,7 +359,7 @@ def test_what_is_read_of_a_handwritten_file_is_what_is_written(modules: Modules)
 
 def test_modules_that_a_module_needs_are_those_of_its_imports_and_types(modules: Modules) -> None:
     def names(*roots: str) -> set[str]:
-        return {module.name for module in compiled_imports(modules, roots)}
+        return {module.name for module in find_compiled_imports(modules, roots)}
 
     assert names("helpers", "nowhere") == {"helpers"}
     assert names("user") == {"user", "base", "helpers", "package.inner"}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fiberscope import cli
-from fiberscope.base.outputs import expect_output, expecting_outputs, unwritten_outputs
+from fiberscope.base.outputs import expect_output, expect_outputs, list_unwritten_outputs
 from fiberscope.commands import report_output
 from fiberscope.results.report import collect
 from fiberscope.results.report.document import Report
@@ -183,13 +183,13 @@ def test_only_files_that_are_as_they_were_are_missing(tmp_path: Path) -> None:
     old, new, pipe = tmp_path / "old", tmp_path / "new", tmp_path / "pipe"
     old.write_text("a")
     os.mkfifo(pipe)
-    with expecting_outputs():
+    with expect_outputs():
         for path in (old, new, pipe):
             expect_output(path)
-        assert unwritten_outputs() == [old, new]
+        assert list_unwritten_outputs() == [old, new]
         new.write_text("b")
-        assert unwritten_outputs() == [old]
+        assert list_unwritten_outputs() == [old]
         old.write_text("longer")
-        assert unwritten_outputs() == []
+        assert list_unwritten_outputs() == []
     expect_output(tmp_path / "other")
-    assert unwritten_outputs() == []
+    assert list_unwritten_outputs() == []

@@ -10,7 +10,7 @@ import pytest
 
 import fiberscope
 from fiberscope.base import notebook
-from fiberscope.base.notebook import NotebookBar, in_notebook, progress_callback
+from fiberscope.base.notebook import NotebookBar, in_notebook, open_progress_callback
 from fiberscope.base.progress import ignore_progress
 from fiberscope.models.analytic.mapper.search import Limits
 
@@ -101,7 +101,7 @@ def test_a_run_that_fails_leaves_no_bar(kernel: Kernel) -> None:
         progress("loading", 1, 2)
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), progress_callback(None) as tell:
+    with pytest.raises(KeyboardInterrupt), open_progress_callback(None) as tell:
         fail(tell)
     assert len(kernel.shown) == 2
     assert kernel.shown[-1] == ""
@@ -110,7 +110,7 @@ def test_a_run_that_fails_leaves_no_bar(kernel: Kernel) -> None:
 def test_elsewhere_there_is_no_bar() -> None:
     assert not in_notebook()
     for progress in (None, True, False):
-        with progress_callback(progress) as tell:
+        with open_progress_callback(progress) as tell:
             assert tell is ignore_progress
 
 

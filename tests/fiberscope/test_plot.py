@@ -9,7 +9,7 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.results.report import pictures as plot
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.families import families
+from fiberscope.results.report.families import group_families
 from fiberscope.results.report.parts import Occupancy
 
 pytest.importorskip("matplotlib")
@@ -30,7 +30,7 @@ def titled(figure, title):
 
 def test_the_bars_of_a_family_are_its_shares(report):
     axes = titled(plot.figure(report), "Where cycles went")
-    kinds = list(families(report.components).values())
+    kinds = list(group_families(report.components).values())
     assert [label.get_text() for label in axes.get_yticklabels()] == [kind.label for kind in kinds]
     busy = axes.containers[0]
     assert busy.get_label() == "busy"

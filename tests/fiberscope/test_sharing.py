@@ -7,7 +7,7 @@ import pytest
 from scipy import io, sparse
 
 from fiberscope.accelerators.problem_settings import load_operand
-from fiberscope.base.sharing import SharedResults, shared, sharing
+from fiberscope.base.sharing import SharedResults, share_results, shared
 
 GENERATED = "uniform:rows=20,cols=20,nonzeros=60"
 
@@ -43,7 +43,7 @@ def test_a_result_that_is_too_large_drops_no_other():
 def test_nothing_is_shared_unless_that_is_asked_for():
     assert shared("key", lambda: 1, lambda _: 1) == 1
     assert shared("key", lambda: 2, lambda _: 1) == 2
-    with sharing(100):
+    with share_results(100):
         assert shared("key", lambda: 3, lambda _: 1) == 3
         assert shared("key", lambda: 4, lambda _: 1) == 3
     assert shared("key", lambda: 5, lambda _: 1) == 5
@@ -58,14 +58,14 @@ def file(tmp_path):
 
 def test_runs_share_the_operands_of_equal_words_and_of_one_file(file):
     assert load(GENERATED) is not load(GENERATED)
-    with sharing(1 << 20):
+    with share_results(1 << 20):
         assert load(GENERATED) is load(GENERATED)
         assert load(GENERATED) is not load(f"{GENERATED},seed=1")
         assert load(str(file)) is load(file)
 
 
 def test_a_file_that_has_changed_is_read_again(file):
-    with sharing(1 << 20):
+    with share_results(1 << 20):
         before = load(file)
         io.mmwrite(file, sparse.csr_array(np.ones((4, 4))))
         assert load(file).nonzeros == 16
@@ -77,5 +77,5 @@ def test_a_file_that_has_changed_is_read_again(file):
 
 
 def test_operands_that_take_too_much_are_loaded_each_time():
-    with sharing(100):
+    with share_results(100):
         assert load(GENERATED) is not load(GENERATED)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from fiberscope import cli
-from fiberscope.base.interrupts import terminations_interrupt
+from fiberscope.base.interrupts import interrupt_on_termination
 from fiberscope.models.trace import evaluate
 from fiberscope.results.recording import simulation
 from fiberscope.results.report import timeline
@@ -76,7 +76,7 @@ def test_a_run_that_is_ended_from_outside_leaves_its_report_and_no_litter(
 def test_a_signal_that_is_ignored_stays_so() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with terminations_interrupt():
+        with interrupt_on_termination():
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

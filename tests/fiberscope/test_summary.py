@@ -8,7 +8,7 @@ from rich.console import Console
 
 import fiberscope
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.families import families
+from fiberscope.results.report.families import group_families
 from fiberscope.results.report.parts import Component
 from fiberscope.results.report.summary import show
 
@@ -67,7 +67,7 @@ def test_a_time_below_a_microsecond_is_not_rounded_to_whole_cycles(
 def test_bars_show_what_the_numbers_say(report: Report) -> None:
     line = next(line for line in shown(report).splitlines() if line.startswith("lane.feeder x4"))
     bar = line.split()[2]
-    family = families(report.components)["lane.feeder"]
+    family = group_families(report.components)["lane.feeder"]
     assert set(bar) <= set("█▒░·")
     assert bar.count("█") == pytest.approx(len(bar) * family.share(family.busy), abs=1)
     assert bar.count("░") == pytest.approx(len(bar) * family.share(family.output_stall), abs=1)

@@ -11,7 +11,7 @@ from optional_programs import needs
 
 import fiberscope
 from fiberscope.base.version import RELEASE, commit_of
-from fiberscope.base.version import version_of as said
+from fiberscope.base.version import find_version as said
 
 ROOT = Path(fiberscope.__file__).parents[1]
 pytestmark = needs("git")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.operand_arguments import a_and_b, file_of_graph, in_order, operands_of
+from fiberscope.base.operand_arguments import find_graph_file, in_order, select_a_and_b, split_operands
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from fiberscope.base.operand_arguments import a_and_b, file_of_graph, in_order, 
 def test_a_product_has_its_operands_in_order_or_by_name(
     words: list[str], given: tuple[str, str | None]
 ) -> None:
-    assert a_and_b(words) == given
+    assert select_a_and_b(words) == given
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,13 @@ def test_a_product_has_its_operands_in_order_or_by_name(
 )
 def test_what_is_no_product_is_refused(words: list[str], said: str) -> None:
     with pytest.raises(InputError) as error:
-        a_and_b(words)
+        select_a_and_b(words)
     assert str(error.value) == said
 
 
 def test_operands_with_and_without_names_are_separated() -> None:
     words = ["a.mtx", "B[m, k]=b=c.mtx", "uniform:rows=3", "2=x", "C_1=\n"]
-    assert operands_of(words) == (["a.mtx", "uniform:rows=3", "2=x"], {"B[m, k]": "b=c.mtx", "C_1": "\n"})
+    assert split_operands(words) == (["a.mtx", "uniform:rows=3", "2=x"], {"B[m, k]": "b=c.mtx", "C_1": "\n"})
 
 
 def test_an_expression_is_no_file_unless_there_is_one(
@@ -52,7 +52,7 @@ def test_an_expression_is_no_file_unless_there_is_one(
     monkeypatch.chdir(tmp_path)
     Path("a=b").write_text("")
     sources = {"a=b": Path("a=b"), "x(i) = b(i)": None, "no.gv": Path("no.gv")}
-    assert {source: file_of_graph(source) for source in sources} == sources
+    assert {source: find_graph_file(source) for source in sources} == sources
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from fiberscope.results.drawing.svg import box, format_sheet
+from fiberscope.results.drawing.svg import draw_box, format_sheet
 from fiberscope.sim import Component
 from fiberscope.sim.component import Output, Port
 
@@ -20,7 +20,7 @@ def drawn_block(block: type[Component]) -> str:
     parts = [
         *_arrows(inputs, left - ARROW),
         *_arrows(outputs, right),
-        box((0, 0), (width, height), "block", block.__name__),
+        draw_box((0, 0), (width, height), "block", block.__name__),
     ]
     reach = width / 2 + ARROW + MARGIN
     view = (-reach, -height / 2 - MARGIN, 2 * reach, height + 2 * MARGIN)

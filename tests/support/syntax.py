@@ -4,13 +4,13 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from fiberscope.base.collector import paused_collector
+from fiberscope.base.collector import pause_collector
 
 
 @cache
 def tree(path: Path) -> ast.Module:
     """Return the tree of a file, which nobody changes."""
-    with paused_collector():
+    with pause_collector():
         return ast.parse(path.read_text(encoding="utf-8"))
 
 

@@ -31,11 +31,11 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_entries
 
 WINDOW_CYCLES = 4000  # smallest default length of a window, in predicted cycles
-PAIRS = 4  # smallest default length of a window, in average pairs of tiles; the buffer holds two pairs
+MIN_AVERAGE_PAIRS = 4  # smallest default length of a window, in average pairs; the buffer holds two pairs
 REFERENCE = "scipy, in the pairs of tiles that were simulated"
 
 
-class ResumedProduct(StoredProduct):
+class PrefilledProduct(StoredProduct):
     """Z in memory with the elements that a whole run has written before each merge.
 
     The values of elements that only omitted pairs write are 0. The sums of earlier simulated pairs stay.
@@ -58,10 +58,10 @@ class ResumedProduct(StoredProduct):
         # (``Drain._must_wait``), so the first array of the list is that of this merge
         following = self.keys_by_row.get(row)
         if following:
-            self._resume(row, following.pop(0))
+            self._prefill(row, following.pop(0))
         return super().merge(row, keys, values, visited)
 
-    def _resume(self, row: tuple[int, int], keys: Integers) -> None:
+    def _prefill(self, row: tuple[int, int], keys: Integers) -> None:
         old_keys, values = self.rows.get(row, (keys[:0], np.empty(0)))
         new_keys, sums = merge_elements(
             old_keys.astype(np.int64), values, keys, np.zeros(len(keys)), self.value_type
@@ -71,12 +71,12 @@ class ResumedProduct(StoredProduct):
         self.nonzeros += len(new_keys) - len(old_keys)
 
 
-class MarkingLoader(Loader):
+class ReleaseRecordingLoader(Loader):
     """A loader that records the cycle in which each pair is released, and loads B as in a whole run.
 
     Args:
         arguments, options: arguments of ``Loader``.
-        brings_b: for each simulated pair, in order, whether its tile of B has to be loaded.
+        fetches_b: for each simulated pair, in order, whether its tile of B has to be loaded.
         tell: progress callback, called with the number of pairs released.
 
     Attributes:
@@ -86,12 +86,12 @@ class MarkingLoader(Loader):
     def __init__(
         self,
         *arguments: Any,  # noqa: ANN401
-        brings_b: Sequence[bool],
+        fetches_b: Sequence[bool],
         tell: Callable[[int], None],
         **options: Any,  # noqa: ANN401
     ) -> None:
         super().__init__(*arguments, **options)
-        self.brings_b = brings_b
+        self.fetches_b = fetches_b
         self.tell = tell
         self.now = 0
         self.released_at: list[int] = []
@@ -104,7 +104,7 @@ class MarkingLoader(Loader):
     def _begin(self) -> None:
         # In the whole run, another pair comes before: -1 makes the loader fetch B's tile, and its own number
         # makes the loader keep it.
-        self.tile_of_b = -1 if self.brings_b[self.begun] else self.pairs.reference()
+        self.tile_of_b = -1 if self.fetches_b[self.begun] else self.pairs.reference()
         super()._begin()
 
     def _release_halves(self) -> bool:
@@ -115,13 +115,13 @@ class MarkingLoader(Loader):
         return released
 
 
-class SplicedExTensor(ExTensor):
+class SelectedPairsExTensor(ExTensor):
     """An ExTensor machine that multiplies selected pairs of tiles, one after another.
 
     Args:
         parameters, a, b: see ``ExTensor``.
-        work: work of all pairs.
-        chosen: numbers of the selected pairs, in order.
+        pair_work: work of all pairs.
+        pair_numbers: numbers of the selected pairs, in order.
         tell: progress callback, called with the number of pairs released.
     """
 
@@ -131,15 +131,16 @@ class SplicedExTensor(ExTensor):
         a: CsrArray,
         b: CsrArray,
         *,
-        work: PairWork,
-        chosen: Sequence[int],
+        pair_work: PairWork,
+        pair_numbers: Sequence[int],
         tell: Callable[[int], None],
     ) -> None:
         # First, since ``super().__init__`` calls the methods below
-        self.pair_work, self.numbers = work, chosen
-        pairs = [work.pairs[number] for number in chosen]
+        self.pair_work, self.pair_numbers = pair_work, pair_numbers
+        pairs = [pair_work.pairs[number] for number in pair_numbers]
+        fetches_b = pair_work.brings_b[list(pair_numbers)].tolist()
         parts: dict[str, PartFactory] = {
-            "loader": partial(MarkingLoader, brings_b=work.brings_b[list(chosen)].tolist(), tell=tell),
+            "loader": partial(ReleaseRecordingLoader, fetches_b=fetches_b, tell=tell),
             "sequencer": partial(Sequencer, pairs=pairs),
         }
         super().__init__(parameters, a, b, parts=parts)
@@ -149,28 +150,28 @@ class SplicedExTensor(ExTensor):
         return self.pair_work.tiling
 
     def _list_pairs(self) -> Sequence[tuple[int, int]]:
-        return [self.pair_work.pairs[number] for number in self.numbers]
+        return [self.pair_work.pairs[number] for number in self.pair_numbers]
 
     def _store_product(self, shape: tuple[int, int]) -> StoredProduct:
-        return ResumedProduct(
-            self._keys_by_row(), shape, self.parameters.pe.tile, self.output[1], self.value_type
+        return PrefilledProduct(
+            self._group_keys_by_row(), shape, self.parameters.pe.tile, self.output[1], self.value_type
         )
 
-    def _keys_by_row(self) -> dict[tuple[int, int], list[Integers]]:
+    def _group_keys_by_row(self) -> dict[tuple[int, int], list[Integers]]:
         """Return, for each M1 and N2, the keys that memory holds before the rows of each pair are merged.
 
-        The list of an M1 and N2 has the order of the pairs, in which ``ResumedProduct`` removes its arrays.
+        The list of an M1 and N2 has the order of the pairs, in which ``PrefilledProduct`` removes its arrays.
         """
         keys_by_row: dict[tuple[int, int], list[Integers]] = {}
-        for number, (tile, _) in zip(self.numbers, self._list_pairs(), strict=True):
-            rows, keys = self._keys(number)
+        for number, (tile, _) in zip(self.pair_numbers, self._list_pairs(), strict=True):
+            rows, keys = self._list_keys_before(number)
             panel = self.pair_work.panel(number).start // (self.output[1] * self.parameters.pe.tile)
-            for row in self._rows_of(tile):
+            for row in self._list_rows(tile):
                 start, end = np.searchsorted(rows, [row, row + 1])
                 keys_by_row.setdefault((row, panel), []).append(np.sort(keys[start:end]))
         return keys_by_row
 
-    def _rows_of(self, tile: int) -> list[int]:
+    def _list_rows(self, tile: int) -> list[int]:
         """Return the rows M1 of a tile of A."""
         start, end = self.a.tile_rows[tile], self.a.tile_rows[tile + 1]
         # M1 is not stored, but follows from the coordinate of the first fiber of the row
@@ -179,7 +180,7 @@ class SplicedExTensor(ExTensor):
         first_fibers = [fibers[self.a.row_microtiles[row]] for row in range(start, end)]
         return [int(self.a.fiber_coordinates[fiber]) // side for fiber in first_fibers]
 
-    def _keys(self, number: int) -> tuple[Integers, Integers]:
+    def _list_keys_before(self, number: int) -> tuple[Integers, Integers]:
         """Return the row M1 and the key of each element of Z that memory holds before a pair."""
         work, side = self.pair_work, self.parameters.pe.tile
         rows, panel = work.rows(number), work.panel(number)
@@ -205,7 +206,7 @@ class SplicedRun:
         end: counts of the machine after the run.
     """
 
-    machine: SplicedExTensor
+    machine: SelectedPairsExTensor
     windows: Sequence[int]
     cycles: FloatArray
     end: Counts
@@ -247,9 +248,9 @@ class ExTensorSampler:
         self.work = PairWork(tiling, tell)
         costs = self.costs = self.work.costs()
         mean = float(costs.mean()) if len(costs) else 0.0
-        cycles = request.window_cycles or max(WINDOW_CYCLES, round(PAIRS * mean))
-        self.ranges = cut_windows(costs, cycles, cycles) if len(costs) else []
-        self.rounds = Rounds(request, len(self.ranges), cycles, float(costs.sum()))
+        cycles = request.window_cycles or max(WINDOW_CYCLES, round(MIN_AVERAGE_PAIRS * mean))
+        self.windows = cut_windows(costs, cycles, cycles) if len(costs) else []
+        self.rounds = Rounds(request, len(self.windows), cycles, float(costs.sum()))
 
     def full_run_reason(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
@@ -260,18 +261,18 @@ class ExTensorSampler:
 
         Call this method only if ``full_run_reason`` returns an empty text: otherwise there are no rounds.
         """
-        return self._sampled(*self.rounds.run(self._measure, self._estimate))
+        return self._build_result(*self.rounds.run(self._measure, self._estimate))
 
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
         """Simulate these windows, one after another."""
-        ranges = [self.ranges[number] for number in numbers]
+        ranges = [self.windows[number] for number in numbers]
         chosen = [number for window in ranges for number in window]
-        machine = SplicedExTensor(
+        machine = SelectedPairsExTensor(
             self.parameters,
             self.a,
             self.b,
-            work=self.work,
-            chosen=chosen,
+            pair_work=self.work,
+            pair_numbers=chosen,
             tell=lambda released: self.tell("simulating", released, len(chosen)),
         )
         end = run_to_end(machine)
@@ -283,14 +284,14 @@ class ExTensorSampler:
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
         """Estimate the cycles of the whole run from the simulated windows."""
-        totals = np.add.reduceat(self.costs, [window.start for window in self.ranges])
+        totals = np.add.reduceat(self.costs, [window.start for window in self.windows])
         totals = totals[:, np.newaxis]
         return estimate_run(measured.cycles, totals[measured.windows], measured.windows, totals)
 
-    def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
+    def _build_result(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
         """Return the result of the sampled run, from the measurements and the estimate of its last round."""
         machine = measured.machine
-        traffic = self._traffic()
+        traffic = self._sum_traffic()
         answer = machine.result()
         return Sampled(
             cycles=estimate,
@@ -298,10 +299,10 @@ class ExTensorSampler:
             window_cycles=self.rounds.cycles,
             strata=len(measured.windows) - 2,  # the first and the last window are always simulated
             cycles_simulated=round(measured.cycles.sum()),
-            operations=self._operations(),
+            operations=self._sum_operations(),
             traffic=traffic,
             memory=scale_memory(traffic, measured.end),
-            traffic_minimum_bytes=self._minimum_bytes(),
+            traffic_minimum_bytes=self._sum_minimum_bytes(),
             traffic_ratio=None,  # the functional pass counts all bytes exactly
             exact=("operations", "traffic"),
             estimated=("cycles", "memory"),
@@ -310,7 +311,7 @@ class ExTensorSampler:
             parameters=machine.parameters,
         )
 
-    def _operations(self) -> dict[str, int]:
+    def _sum_operations(self) -> dict[str, int]:
         """Return the operations of the whole run, which the functional pass counts exactly."""
         work = self.work
         multiply = int(work.multiply.sum())
@@ -323,7 +324,7 @@ class ExTensorSampler:
             "microtile_products": int(work.products.sum()),
         }
 
-    def _traffic(self) -> dict[str, Traffic]:
+    def _sum_traffic(self) -> dict[str, Traffic]:
         """Return the traffic of each tensor in whole lines, as the streams move them."""
         line = self.parameters.stream.line
         a, b, *output = (int(-(-size // line) * line) for size in self.work.moved_bytes().sum(axis=0))
@@ -335,12 +336,12 @@ class ExTensorSampler:
             "Z": Traffic(0, written),
         }
 
-    def _minimum_bytes(self) -> int:
+    def _sum_minimum_bytes(self) -> int:
         """Return the bytes of both operands, as ``least_bytes`` counts them, and of Z, each once."""
         written = int(self.work.new.sum()) * self.parameters.format.output // 8
         return least_bytes(self.work.tiling.a, self.work.tiling.b) + written
 
-    def _check(self, machine: SplicedExTensor, answer: CsrArray) -> Comparison:
+    def _check(self, machine: SelectedPairsExTensor, result: CsrArray) -> Comparison:
         """Compare the sums of the simulated pairs with products of their tiles by scipy.
 
         An element can get terms from every simulated pair, so the terms of the pairs add up in the tolerance.
@@ -348,7 +349,7 @@ class ExTensorSampler:
         a, b = self.work.tiling.matrices
         sums: list[list[Any]] = [[], [], []]  # entries, values, sizes of the terms
         terms = 0
-        for number in machine.numbers:
+        for number in machine.pair_numbers:
             rows, inner, panel = self.work.rows(number), self.work.inner(number), self.work.panel(number)
             left, right = a[rows, inner], b[inner, panel]
             terms += int(np.diff(left.indptr).max(initial=0))
@@ -359,27 +360,27 @@ class ExTensorSampler:
                 sums, (first @ second, left @ right, abs(left) @ abs(right)), strict=True
             ):
                 parts.append(_offset_entries(product, rows.start, panel.start))
-        entries, values, sizes = (_sum_parts(parts, answer.shape) for parts in sums)
+        entries, values, magnitudes = (_sum_parts(parts, result.shape) for parts in sums)
         rounding = Rounding.estimate(machine.value_type, terms, 2)
-        return compare_entries(entries, values, sizes, _without_resumed(answer, entries), rounding)
+        return compare_entries(entries, values, magnitudes, _drop_prefilled_zeros(result, entries), rounding)
 
 
-def _without_resumed(answer: CsrArray, entries: CsrArray) -> CsrArray:
-    """Return the result without zeros that only ``ResumedProduct`` put into memory.
+def _drop_prefilled_zeros(result: CsrArray, entries: CsrArray) -> CsrArray:
+    """Return the result without zeros that only ``PrefilledProduct`` put into memory.
 
     Args:
-        answer: the result in memory.
+        result: the result in memory.
         entries: matrix with an entry for each element that the simulated pairs wrote. These elements stay,
             even if they are 0.
     """
-    stored, expected = answer.tocoo(), entries.tocoo()
+    stored, expected = result.tocoo(), entries.tocoo()
     positions, expected_positions = (
-        matrix.coords[0].astype(np.int64) * answer.shape[1] + matrix.coords[1]
+        matrix.coords[0].astype(np.int64) * result.shape[1] + matrix.coords[1]
         for matrix in (stored, expected)
     )
     is_result = (stored.data != 0) | np.isin(positions, expected_positions)
     rows, columns = (coordinates[is_result] for coordinates in stored.coords)
-    return sparse.csr_array(sparse.coo_array((stored.data[is_result], (rows, columns)), shape=answer.shape))
+    return sparse.csr_array(sparse.coo_array((stored.data[is_result], (rows, columns)), shape=result.shape))
 
 
 def _offset_entries(part: CsrArray, row: int, column: int) -> tuple[Values, Integers, Integers]:

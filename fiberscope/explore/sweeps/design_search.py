@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from fiberscope.accelerators.quantities import SIZE
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
-from fiberscope.base.extras import naming_extras
+from fiberscope.base.extras import name_extras
 from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
 from fiberscope.explore.sweeps.memory_operands import save_operands
@@ -118,7 +118,7 @@ def search(
     Raises:
         ConfigurationError, InputError, WorkloadError: a value, an operand or a measure is invalid.
     """
-    with naming_extras("fiberscope.search"):
+    with name_extras("fiberscope.search"):
         from fiberscope.explore.sweeps.point_process import Limits  # noqa: PLC0415
 
     objectives = Objectives(_as_list(minimise), _as_list(maximise), _as_list(subject_to), points, seed)
@@ -154,7 +154,7 @@ def prepare_search(
         ConfigurationError, InputError, WorkloadError: a goal, a limit, the space, the machine or a workload
             is invalid, or the store cannot be created.
     """
-    with naming_extras("fiberscope.search"):
+    with name_extras("fiberscope.search"):
         from fiberscope.explore.sweeps.search import Goal, Limit, Search  # noqa: PLC0415
         from fiberscope.explore.sweeps.search_space import read_space  # noqa: PLC0415
         from fiberscope.results.store import Store  # noqa: PLC0415

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
-from fiberscope.base.operand_arguments import operands_of
+from fiberscope.base.operand_arguments import split_operands
 from fiberscope.run.request import RUNS, RunRequest, SimulationRequest
 from fiberscope.workloads.errors import suggest
 
@@ -72,13 +72,13 @@ def parse_operands(workload: str) -> tuple[list[str], dict[str, str]]:
         workload: operands with blanks between them; quotes of a shell enclose a name with blanks.
 
     Raises:
-        InputError: a quote is not closed, or the errors of ``operands_of``.
+        InputError: a quote is not closed, or the errors of ``split_operands``.
     """
     try:
         texts = shlex.split(workload)
     except ValueError as error:
         raise InputError(f"{workload}: {str(error).lower()}; quote names with blanks") from error
-    return operands_of(texts)
+    return split_operands(texts)
 
 
 def request_type(point: Point) -> Callable[..., RunRequest]:

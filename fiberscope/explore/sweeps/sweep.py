@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.extras import naming_extras
+from fiberscope.base.extras import name_extras
 from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
 from fiberscope.explore.sweeps.memory_operands import save_operands
@@ -61,7 +61,7 @@ def sweep(
     Raises:
         ConfigurationError, InputError, WorkloadError: a value, an operand or a machine is invalid.
     """
-    with naming_extras("fiberscope.sweep"):
+    with name_extras("fiberscope.sweep"):
         from fiberscope.explore.sweeps.api import run_study  # noqa: PLC0415  (needs the extra sweep)
 
     executors = ExecutorChoice(scheduler, _resolve_path(slurm), _resolve_path(pbs), workers)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from fiberscope.base.collector import COLLECTION_THRESHOLD
-from fiberscope.base.sharing import sharing
+from fiberscope.base.sharing import share_results
 from fiberscope.explore.sweeps.outcome import execute_task
 from fiberscope.explore.sweeps.task_status import TaskOutcome
 
@@ -37,7 +37,7 @@ def run_requests() -> None:
     gc.set_threshold(COLLECTION_THRESHOLD)
     with suppress(BrokenPipeError):  # the parent is gone; _queue_requests ends the process
         os.write(answers.fileno(), READY)
-    with sharing(_count_shared_bytes()):
+    with share_results(_count_shared_bytes()):
         while True:
             request = json.loads(lines.get())
             _write_outcome(answers, execute_task(request["task"], request["memory_bytes"]))

@@ -31,7 +31,7 @@ class Rows:
     rows: int
     line_bytes: int
 
-    def bytes_of(self, rows: int) -> int:
+    def count_bytes(self, rows: int) -> int:
         """Return the bytes of the requests that transfer ``rows`` rows."""
         return -(-rows // self.rows) * self.line_bytes
 
@@ -71,14 +71,14 @@ class StoredArray:
     @property
     def size(self) -> int:
         """Size of the array in bytes."""
-        return self.rows.bytes_of(int(self.first[-1]))
+        return self.rows.count_bytes(int(self.first[-1]))
 
-    def with_base(self, base: int) -> StoredArray:
+    def replace_base(self, base: int) -> StoredArray:
         """Return the same array at this byte address."""
         return replace(self, base=base)
 
 
-def stored_array(
+def build_array(
     tensor: StoredTensor,
     number: int,
     *,
@@ -100,9 +100,9 @@ def stored_array(
         places: for each fiber its number in the order of memory; None for the order of the level.
     """
     if banks is not None:
-        return _banked_array(tensor, number, uncompressed, rows, piece, banks)
+        return _build_banked_array(tensor, number, uncompressed, rows, piece, banks)
     level, size = tensor.levels[number], piece or tensor.shape[number]
-    fibers, offsets = _fibers_and_coordinates(level, size)
+    fibers, offsets = _list_fibers_and_coordinates(level, size)
     if uncompressed:
         entries = np.full(level.fibers, size)
         # In a piece of a partitioned rank, coordinates begin at the start of the piece
@@ -113,17 +113,17 @@ def stored_array(
         # The number of an entry in its fiber: the entries before it, less the entries of earlier fibers
         preceding: Integers = np.cumsum(present) - present
         offsets = preceding - (np.cumsum(entries) - entries)[fibers]
-    first = _first_rows(-(-entries // rows.entries), places)
+    first = _list_first_rows(-(-entries // rows.entries), places)
     lines = (first[fibers] + offsets // rows.entries) // rows.rows
     return StoredArray(rows, first, lines if uncompressed else np.where(present, lines, NO_LINE))
 
 
-def _first_rows(fiber_rows: Integers, places: Integers | None) -> Integers:
+def _list_first_rows(fiber_rows: Integers, places: Integers | None) -> Integers:
     """Return the first row of each fiber, and then the number of rows.
 
     Args:
         fiber_rows: rows of each fiber.
-        places: see ``stored_array``.
+        places: see ``build_array``.
     """
     if places is None:
         return build_segments(fiber_rows)
@@ -132,7 +132,7 @@ def _first_rows(fiber_rows: Integers, places: Integers | None) -> Integers:
     return np.append(first[places], first[-1])
 
 
-def node_places(tensor: StoredTensor, number: int, order: Sequence[int]) -> Integers:
+def number_nodes(tensor: StoredTensor, number: int, order: Sequence[int]) -> Integers:
     """Return for each position of a level its number in the order in which loops visit the positions.
 
     Args:
@@ -142,27 +142,27 @@ def node_places(tensor: StoredTensor, number: int, order: Sequence[int]) -> Inte
     """
     columns = []
     for level in order:
-        coordinates = _fibers_and_coordinates(tensor.levels[level], tensor.shape[level])[1]
-        columns.append(coordinates[ancestors(tensor, number, level + 1)])
+        coordinates = _list_fibers_and_coordinates(tensor.levels[level], tensor.shape[level])[1]
+        columns.append(coordinates[find_ancestors(tensor, number, level + 1)])
     places = np.empty(tensor.levels[number].children, np.int64)
     # ``lexsort`` sorts by its last key first: the outermost loop comes last
     places[np.lexsort(columns[::-1])] = np.arange(len(places))
     return places
 
 
-def linked_array(places: Integers, rows: Rows) -> StoredArray:
+def build_linked_array(places: Integers, rows: Rows) -> StoredArray:
     """Return the array of the links of linked lists, one for each node, in the order of ``places``."""
     # All links form a single fiber
     first = np.array([0, -(-len(places) // rows.entries)])
     return StoredArray(rows, first, places // rows.entries // rows.rows)
 
 
-def _banked_array(
+def _build_banked_array(
     tensor: StoredTensor, level_number: int, uncompressed: bool, rows: Rows, piece: int, banks: Banks
 ) -> StoredArray:
     """Return the array of a rank, bank by bank. A fiber with entries in several banks has rows in each."""
     level, size = tensor.levels[level_number], piece or tensor.shape[level_number]
-    fibers, coordinates = _fibers_and_coordinates(level, size)
+    fibers, coordinates = _list_fibers_and_coordinates(level, size)
     offsets, present = coordinates % max(1, size), _has_value(tensor, level_number)
     # The first coordinate of each fiber: 0, or the start of a piece.
     begins = np.zeros(level.fibers, np.int64)
@@ -175,7 +175,7 @@ def _banked_array(
         owner, inner = fibers[present], coordinates[present]
     bank = inner
     if banks.level != level_number:
-        bank = _ancestor_coordinates(tensor, level_number, banks.level)[owner]
+        bank = _list_ancestor_coordinates(tensor, level_number, banks.level)[owner]
     # Group the entries by bank, then by fiber, and number the entries within each group.
     group = bank % banks.count * level.fibers + owner
     entries = np.bincount(group, minlength=banks.count * level.fibers)
@@ -194,13 +194,13 @@ def _banked_array(
     )
 
 
-def _ancestor_coordinates(tensor: StoredTensor, number: int, outer: int) -> Integers:
+def _list_ancestor_coordinates(tensor: StoredTensor, number: int, outer: int) -> Integers:
     """Return for each fiber of a level the coordinate of the fiber's ancestor in level ``outer``."""
-    coordinates = _fibers_and_coordinates(tensor.levels[outer], tensor.shape[outer])[1]
-    return coordinates[ancestors(tensor, number - 1, outer + 1)]
+    coordinates = _list_fibers_and_coordinates(tensor.levels[outer], tensor.shape[outer])[1]
+    return coordinates[find_ancestors(tensor, number - 1, outer + 1)]
 
 
-def intervals_below(
+def find_intervals_below(
     tensor: StoredTensor, first_level: int, arrays: Sequence[tuple[int, StoredArray]]
 ) -> tuple[Integers, Integers]:
     """Return, for each fiber of a compressed level, the lines that hold the subtree of the fiber.
@@ -232,7 +232,7 @@ def intervals_below(
     return np.stack(first, axis=1).ravel(), np.stack(last, axis=1).ravel()
 
 
-def ancestors(tensor: StoredTensor, number: int, depth: int) -> Integers:
+def find_ancestors(tensor: StoredTensor, number: int, depth: int) -> Integers:
     """Return for each position of a level the number of its ancestor among the positions of a level above.
 
     Args:
@@ -243,11 +243,11 @@ def ancestors(tensor: StoredTensor, number: int, depth: int) -> Integers:
     level = tensor.levels[number]
     elements = np.arange(level.children)
     for outer in range(number, depth - 1, -1):
-        elements = _fibers_and_coordinates(tensor.levels[outer], tensor.shape[outer])[0][elements]
+        elements = _list_fibers_and_coordinates(tensor.levels[outer], tensor.shape[outer])[0][elements]
     return elements
 
 
-def _fibers_and_coordinates(level: Level, size: int) -> tuple[Integers, Integers]:
+def _list_fibers_and_coordinates(level: Level, size: int) -> tuple[Integers, Integers]:
     """Return the fiber and the coordinate of each position."""
     if isinstance(level, CompressedLevel):
         return np.repeat(np.arange(level.fibers), level.counts), level.coordinates

@@ -10,7 +10,7 @@ from fiberscope.models.from_spec.lowering import lower_stage
 from fiberscope.models.from_spec.operands import prepare_loops
 from fiberscope.models.from_spec.rounds import round_begins
 from fiberscope.models.from_spec.stage_graph import StageGraph
-from fiberscope.models.from_spec.stages import Stage, stages_of
+from fiberscope.models.from_spec.stages import Stage, build_stages
 from fiberscope.models.trace.evaluate import select_next_inputs
 from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Specification
@@ -19,7 +19,7 @@ from fiberscope.workloads.fibertree import FiberTree
 Trees = Mapping[str, FiberTree]
 
 
-def graphs_of(
+def build_graphs(
     specification: Specification,
     tensors: Trees,
     intermediate: Callable[[], Trees] | None = None,
@@ -38,7 +38,7 @@ def graphs_of(
             too. A cascade that repeats needs it: an intermediate tensor differs from round to round.
         max_instances: largest number of instances of a stage without a number in the specification; None
             for no limit.
-        lanes: lanes of each instance, see ``stages_of``.
+        lanes: lanes of each instance, see ``build_stages``.
         banked: whether the coordinate of a task determines its instance, see ``Stage.banked``.
 
     Returns:
@@ -48,7 +48,7 @@ def graphs_of(
         ConfigurationError: the specification uses a feature from which no machine can be built.
         InputError: the tensors do not fit the specification.
     """
-    stages = stages_of(specification, lanes)
+    stages = build_stages(specification, lanes)
     outputs = intermediate() if intermediate is not None and len(stages) > 1 else {}
     trees, graphs, begins = dict(tensors), list[tuple[Stage, StageGraph]](), round_begins(specification)
     sources = dict.fromkeys(trees, "")
@@ -60,7 +60,7 @@ def graphs_of(
             sources |= {name: sources[source] for name, source in specification.iteration.carry.items()}
         # without a loop before the cut there is a single task, and no coordinate
         by_coordinate = banked and bool(stage.outer)
-        placed_stage, graph = _graph(
+        placed_stage, graph = _build_graph(
             specification, replace(stage, banked=by_coordinate), trees, max_instances
         )
         # a copy of the sources, since later stages replace versions
@@ -71,7 +71,7 @@ def graphs_of(
     return graphs
 
 
-def _graph(
+def _build_graph(
     specification: Specification, stage: Stage, tensors: Trees, max_instances: int | None
 ) -> tuple[Stage, StageGraph]:
     """Return a stage with its number of instances, and the graph of the stage."""
@@ -80,13 +80,13 @@ def _graph(
     for einsum in stage.einsums:
         reads.append(prepare_loops(specification, einsum, trees, stage.outer, merged_name))
         if einsum.output == merged_name and merged_name not in trees:
-            trees[einsum.output] = _empty(specification, reads[-1].plan)
+            trees[einsum.output] = _build_empty_output(specification, reads[-1].plan)
     # all Einsums of a stage have the same loops before the cut, so the first plan counts the instances
     stage = place_instances(stage, reads[0].plan, max_instances)
     return stage, lower_stage(specification, stage, reads)
 
 
-def _empty(specification: Specification, plan: LoopPlan) -> FiberTree:
+def _build_empty_output(specification: Specification, plan: LoopPlan) -> FiberTree:
     """Return an empty output with the shape of its ranks.
 
     The graph reads only the shape of a tensor that a merger hands over: the merger provides the elements.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from fiberscope.models.from_spec.stage_graph import base_name
+from fiberscope.models.from_spec.stage_graph import strip_primes
 from fiberscope.models.from_spec.stages import Stage, is_shared
 from fiberscope.models.trace.specification import Specification, StorageBinding
 from fiberscope.models.trace.storage_format import RankFormat
@@ -66,7 +66,7 @@ class Chain:
 Chains: TypeAlias = Mapping[tuple[str, str, str], Chain]  # by tensor, rank and kind
 
 
-def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, tuple[str, ...]]) -> Chains:
+def build_chains(specification: Specification, stage: Stage, orders: Mapping[str, tuple[str, ...]]) -> Chains:
     """Return the chains of a stage, by tensor, rank and kind (``coord``, ``payload``, ``elem``).
 
     Data that is bound to memory alone, or not bound, is not moved, as in the trace. Entries of 0 bits are not
@@ -83,7 +83,7 @@ def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, t
         for binding in bindings:
             format = specification.tensors[binding.tensor].formats[binding.format]
             fits = format.accepts(order) if name == stage.einsums[-1].output else format.rank_order == order
-            if binding.tensor == base_name(name) and fits:
+            if binding.tensor == strip_primes(name) and fits:
                 storage_bindings.setdefault((name, binding.rank, binding.kind), []).append(binding)
     chains = {key: _build_chain(specification, stage, bindings) for key, bindings in storage_bindings.items()}
     return {key: chain for key, chain in chains.items() if chain is not None and chain.bits}

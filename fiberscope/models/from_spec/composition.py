@@ -12,8 +12,8 @@ from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.join import Intersect
 from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.value_type import TYPES
-from fiberscope.models.from_spec.lanes import clock_ratio
-from fiberscope.models.from_spec.settings import MappedParameters, value_name
+from fiberscope.models.from_spec.lanes import find_clock_ratio
+from fiberscope.models.from_spec.settings import MappedParameters, find_value_type
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.trace.specification import Component as Unit
 from fiberscope.models.trace.specification import Specification
@@ -69,12 +69,12 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         self.NAME = name  # type: ignore[misc] # it is a machine of its own
         # A lookahead kernel computes chains of blocks ahead of the clock, with the same outcome
         super().__init__(parameters, parts, kernel or LookaheadKernel())
-        self.specification, self.value_type = specification, TYPES[value_name(parameters)]
+        self.specification, self.value_type = specification, TYPES[find_value_type(parameters)]
         # ``super().__init__`` has created the first clock, that of the core.
         walk, core = parameters.timing.walk, self.kernel.clocks[0]
         self.outer_clock = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
         # One clock for all stages with lanes: the stage with the most lanes needs the most ticks a cycle
-        self.lane_ticks = ticks = clock_ratio(max(stage.lanes for stage in stages))
+        self.lane_ticks = ticks = find_clock_ratio(max(stage.lanes for stage in stages))
         self.lane_clock = self.kernel.clock("lanes", core.hertz * ticks) if ticks > 1 else core
         self._stages = stages
         self.instances = max(stage.instances for stage in stages)
@@ -97,7 +97,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         """
         return self.kernel.add(part(f"{self.NAME}.{name}", *arguments, **options), clock)
 
-    def part_name(self, name: str, unit: str) -> str:
+    def find_part_name(self, name: str, unit: str) -> str:
         """Return the name of the part that stands for a component of the architecture.
 
         The result is the component's own name if it has a part of its own, unless the machine's part of its

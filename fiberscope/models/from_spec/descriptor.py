@@ -25,17 +25,17 @@ from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.accelerators.yaml_layer import Entry, construct
 from fiberscope.hw.value_type import ValueName
 from fiberscope.models.from_spec import PREFIX
-from fiberscope.models.from_spec.build import graphs_of
+from fiberscope.models.from_spec.build import build_graphs
 from fiberscope.models.from_spec.cascade import Cascade
 from fiberscope.models.from_spec.instances import check_instances, describe_instances
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.plain_einsums import plain_einsums
 from fiberscope.models.from_spec.rounds import unrolled
-from fiberscope.models.from_spec.sampling import mapped_sampler
+from fiberscope.models.from_spec.sampling import build_sampler
 from fiberscope.models.from_spec.settings import DEFAULTS, MappedParameters, Timing, is_own
 from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage
-from fiberscope.models.from_spec.units import units_in, user_part
+from fiberscope.models.from_spec.units import load_user_part, map_units_to_parts
 from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS
 from fiberscope.models.trace.area import price_chip_parts
 from fiberscope.models.trace.load import Draft, draft
@@ -83,7 +83,7 @@ def _describe(file: str) -> Accelerator[Any]:
     stem = Path(file).stem
     preset = _read_preset(drafted, outline)
     graphs = _outline_graphs(outline, preset)
-    units = units_in(outline, graphs)
+    units = map_units_to_parts(outline, graphs)
     attributes: dict[str, Any] = {
         "specification": file,
         "title": "; ".join(einsum.equation.text for einsum in outline.einsums),
@@ -105,7 +105,7 @@ def _describe(file: str) -> Accelerator[Any]:
         preset=preset,
         channels="memory.channel",
         models={EVENT: build},
-        sampler=partial(mapped_sampler, build),
+        sampler=partial(build_sampler, build),
         parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[name] for unit, name in units.items()}},
         own=_user_parts(drafted, outline, units),
         costs=DEFAULTS.with_name("costs.yaml"),
@@ -124,7 +124,7 @@ def _outline_graphs(outline: Specification, preset: Mapping[str, Entry]) -> list
     # The settings are checked later: a value of another type counts as 0 here
     lanes = preset["timing.lanes"].value if "timing.lanes" in preset else 0
     trees = {name: _unit_tree(outline, name) for name in outline.tensors}
-    return graphs_of(outline, trees, lanes=lanes if isinstance(lanes, int) else 0)
+    return build_graphs(outline, trees, lanes=lanes if isinstance(lanes, int) else 0)
 
 
 def _describe_sample(ranks: Sequence[str]) -> str:
@@ -172,7 +172,7 @@ def _user_parts(drafted: Draft, outline: Specification, units: Mapping[str, str]
                 f"{location}: a part takes a block's place, and {scope or 'this'} is none; {advice}"
             )
         for name in sorted(replaced):
-            factories[name] = user_part(
+            factories[name] = load_user_part(
                 node, location, drafted.source.path.parent, units[name], drafted.source.name
             )
     return factories
@@ -254,11 +254,11 @@ def _build_machine(
     kernel: Kernel | None = None,
 ) -> MappedMachine:
     """Build the machine of a specification for a problem; warn of tensors that do not move."""
-    prepared = problem.prepared(_specification_settings(parameters, symbols))
+    prepared = problem.prepared(_select_specification_settings(parameters, symbols))
     specification = problem.unrolled
     timing = parameters.timing
     check_instances(specification, timing.most, timing.lanes)
-    graphs = graphs_of(
+    graphs = build_graphs(
         specification,
         prepared.trees,
         lambda: problem.written,
@@ -285,7 +285,7 @@ def _warn_of_unmoved(machine: MappedMachine) -> None:
         )
 
 
-def _specification_settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401
+def _select_specification_settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401
     """Return the settings with which the specification is read: all without ``is_own``.
 
     Symbols without a value are left out.

@@ -25,7 +25,7 @@ from fiberscope.models.from_spec.arithmetic import STANDARD_SUM
 from fiberscope.models.from_spec.lookahead import Merge
 from fiberscope.models.from_spec.settings import Timing
 from fiberscope.models.from_spec.stage_memory import StageMemory
-from fiberscope.models.from_spec.units import PART_OF, unit_of
+from fiberscope.models.from_spec.units import PART_OF, find_unit
 from fiberscope.models.graphs.blocks import Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.nests import accumulated_variables
@@ -100,7 +100,7 @@ class InstanceBlocks:
 
     def _delay_coordinates(self, node: Node) -> None:
         """Delay what a scanner or a look-up sends until its coordinates have arrived from memory."""
-        fetch = self.memory.coordinate_fetch(self.name, node, self.block_name(node))
+        fetch = self.memory.build_coordinate_fetch(self.name, node, self.block_name(node))
         if fetch is not None:
             for port in ("ref", "crd") if node.primitive.scans else ():
                 # First the block's own output; consumers then get the output of the fetch.
@@ -130,7 +130,7 @@ class InstanceBlocks:
 
     def _part_name(self, node: Node) -> str:
         """Return the name of the part that implements a node with a component of the architecture."""
-        return self.machine.part_name(PART_OF[node.type], unit_of(self.memory.stage, node))
+        return self.machine.find_part_name(PART_OF[node.type], find_unit(self.memory.stage, node))
 
     def _add_accumulator(self, node: Node, name: str) -> None:
         """Add an accumulator that the stop of each task empties, after droppers of all other stops."""
@@ -172,7 +172,7 @@ class InstanceBlocks:
             stream.input.startswith("carried") for stream in self.context.graph.list_streams_into(node)
         )
         lists, timing = Lists(carried), self.timing
-        arrays = self.memory.merger_arrays(self.name, node)
+        arrays = self.memory.list_merger_arrays(self.name, node)
         ways = self.machine.add(
             FiberHeads if self._sorts_heads else FiberWays,
             f"{name}.ways",
@@ -276,7 +276,7 @@ class InstanceBlocks:
         end = replaced or (self.blocks[node.name], node.primitive.input_port(node, port))
         # From the block towards the source: each fetch is connected to what follows it.
         for fetch in reversed(
-            [*self.memory.input_fetches(self.name, node, port, f"{self.block_name(node)}.{port}")]
+            [*self.memory.iterate_input_fetches(self.name, node, port, f"{self.block_name(node)}.{port}")]
         ):
             self._connect((fetch, "out_ref[0]"), end)
             end = fetch, "in_ref"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fiberscope.models.from_spec.stages import Stage, refuse, stages_of
+from fiberscope.models.from_spec.stages import Stage, build_stages, refuse
 from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Follow, Specification, UniformOccupancy
 
@@ -17,13 +17,13 @@ def check_instances(specification: Specification, limit: int, lanes: int = 0) ->
     Stages with ``places`` always pass: they have one instance here, and ``place_instances`` limits them.
 
     Args:
-        specification, lanes: arguments of ``stages_of``.
+        specification, lanes: arguments of ``build_stages``.
         limit: largest number of instances.
 
     Raises:
         ConfigurationError: a level of the architecture has more instances.
     """
-    for stage in stages_of(specification, lanes):
+    for stage in build_stages(specification, lanes):
         if stage.instances > limit:
             instances = f"it has {stage.instances:,} instances of {stage.level}"
             raise refuse(specification, f"{instances}; timing.most is {limit:,}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fiberscope.models.from_spec.projections import LookUp
+from fiberscope.models.from_spec.projections import Lookup
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.compiler.blocks import Blocks
 from fiberscope.models.graphs.compiler.results import LoweredLoop
@@ -20,7 +20,7 @@ def seek_on_lanes(
     term: Term,
     iteration: Iteration,
     variable: str,
-    lookups_of: Callable[[Operand], Sequence[LookUp]],
+    lookups_of: Callable[[Operand], Sequence[Lookup]],
 ) -> LoweredLoop | None:
     """Add the blocks of a loop on lanes that looks elements of one operand up in another operand.
 
@@ -44,7 +44,7 @@ def seek_on_lanes(
     ]
     if len(lookups) != 1 or lookups[0][0] is not searched or searched.has_level(variable):
         return None
-    rank, sought = lookups[0][1].rank, lookups[0][1].sought
+    rank, sought = lookups[0][1].rank, lookups[0][1].projection
     has_lists = scanned.level(variable).loads_coordinates and searched.level(rank).loads_coordinates
     if not has_lists or [index.loop for index in sought.terms] != [variable]:
         return None

@@ -16,12 +16,12 @@ TICKS = 4  # ticks of the lanes' clock per element and lane: an accumulator also
 LEAST_TICKS = 32  # ticks per cycle at least, so that a chain of blocks adds a latency of few cycles
 
 
-def clock_ratio(lanes: int) -> int:
+def find_clock_ratio(lanes: int) -> int:
     """Return the number of ticks of the lanes' clock per cycle, a power of two; 1 without lanes."""
     return 1 << (max(LEAST_TICKS, TICKS * lanes) - 1).bit_length() if lanes else 1
 
 
-def lane_loops(einsum: Einsum) -> tuple[str, ...]:
+def list_lane_loops(einsum: Einsum) -> tuple[str, ...]:
     """Return the innermost loops of an Einsum that are in space, the outermost first."""
     space = {loop.rank for loop in einsum.spacetime.space} if einsum.spacetime else set[str]()
     order = einsum.loop_order

@@ -46,13 +46,13 @@ def add_lookaheads(
         outgoing[link.producer.component.name].append(link)
     for feeder, merger, follower in merges:
         assert isinstance(merger, HighRadixMerger)
-        blocks = _downstream_blocks(follower, incoming, outgoing)
+        blocks = _find_downstream_blocks(follower, incoming, outgoing)
         kernel.add_lookahead(
             FiberWayLookahead(feeder, merger, blocks, _collect_links(blocks, incoming, outgoing))
         )
     for intersector in intersectors:
         if intersector._clock is kernel.clocks[0] and all(map(_ends_may_diverge, outgoing[intersector.name])):
-            blocks = _downstream_blocks(intersector, incoming, outgoing, CLASSES)
+            blocks = _find_downstream_blocks(intersector, incoming, outgoing, CLASSES)
             links = _collect_links(blocks, incoming, outgoing)
             if can_fuse(blocks, links):
                 kernel.add_lookahead(PairsLookahead(blocks, links))
@@ -70,7 +70,7 @@ def _ends_may_diverge(link: Link) -> bool:
     return link.producer.component._clock is link.consumer.component._clock or not link.channel.bounded
 
 
-def _downstream_blocks(
+def _find_downstream_blocks(
     first: StreamBlock,
     incoming: LinksByComponent,
     outgoing: LinksByComponent,

@@ -21,12 +21,12 @@ from fiberscope.models.from_spec.arithmetic import StageArithmetic
 from fiberscope.models.from_spec.lane_blocks import seek_on_lanes
 from fiberscope.models.from_spec.operands import EinsumLoops
 from fiberscope.models.from_spec.pairs import find_fiber_lists, sum_pairs
-from fiberscope.models.from_spec.projections import LookUp, Projection, count_of, projection_of
-from fiberscope.models.from_spec.stage_graph import Crossing, StageGraph, base_name
-from fiberscope.models.from_spec.stages import Stage, refuse, skipped_loops
+from fiberscope.models.from_spec.projections import Lookup, Projection, find_range, project_index
+from fiberscope.models.from_spec.stage_graph import Crossing, StageGraph, strip_primes
+from fiberscope.models.from_spec.stages import Stage, list_skipped_loops, refuse
 from fiberscope.models.from_spec.task_blocks import TaskBlocks, TaskSum, WrittenResult, project_coordinates
 from fiberscope.models.graphs.compiler.language import translate_expression
-from fiberscope.models.graphs.compiler.lower import add_value, lower_loop, size_sources
+from fiberscope.models.graphs.compiler.lower import add_value, find_size_sources, lower_loop
 from fiberscope.models.graphs.compiler.results import LoweredLoop
 from fiberscope.models.graphs.compiler.terms import (
     Function,
@@ -78,8 +78,8 @@ class _Lowering:
         }
         self._graph = Graph(formats)
         self._terms = [build_term(self._translate(nest), formats) for nest in einsum_loops]
-        self._blocks = TaskBlocks(self._graph, 1, size_sources(self._terms[0]))
-        self._blocks.skips = skipped_loops(specification, einsum_loops[0].plan.einsum)
+        self._blocks = TaskBlocks(self._graph, 1, find_size_sources(self._terms[0]))
+        self._blocks.skips = list_skipped_loops(specification, einsum_loops[0].plan.einsum)
         self._crossings: list[Crossing] = []
         self._crossed: dict[str, Wire] = {}  # by loop before the cut, the loop's coordinates after the cut
 
@@ -108,12 +108,12 @@ class _Lowering:
             output_coordinates,
             self._last_loops.plan,
             {name: tensor for nest in reversed(self._einsum_loops) for name, tensor in nest.tensors.items()},
-            self._orders(),
-            self._orders() | dict(pair for nest in self._einsum_loops for pair in nest.orders.items()),
+            self._list_orders(),
+            self._list_orders() | dict(pair for nest in self._einsum_loops for pair in nest.orders.items()),
             StageArithmetic.from_einsum(self._specification, self._last_loops.plan.einsum),
         )
 
-    def _orders(self) -> dict[str, tuple[str, ...]]:
+    def _list_orders(self) -> dict[str, tuple[str, ...]]:
         plan, output = self._last_loops.plan, self._last_loops.plan.einsum.output
         read = {
             access.tensor: access.variables
@@ -146,22 +146,22 @@ class _Lowering:
 
     def _add_counter(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
         """Add a counter for a loop that no operand has."""
-        count = count_of(self._einsum_loops[0].plan, variable)
-        if count is None:
+        span = find_range(self._einsum_loops[0].plan, variable)
+        if span is None:
             raise self._error(f"no tensor on the right has {variable}, so its range is not known")
-        if count.pieces:
-            outer = self._repeated_coordinates(count.pieces, loops)
+        if span.piece_loop:
+            outer = self._repeat_coordinates(span.piece_loop, loops)
         elif loops:
             outer = loops[-1].coordinates
         else:
             references = (operand.references for operand in iterate_operands(term) if operand.references)
             outer = next(references, None) or Wire(self._graph.add("rootref"), "ref")
-        sizes = {"size": count.size, "step": count.step, "piece": count.piece}
+        sizes = {"size": span.size, "step": span.step, "piece": span.piece_size}
         coordinates = Wire(self._blocks.add("count", {"ref": outer}, index=variable, **sizes), "crd")
         self._blocks.repeat(list(iterate_operands(term)), variable, coordinates)
-        return LoweredLoop(variable, coordinates, intersects=False, filled=count.size > 0)
+        return LoweredLoop(variable, coordinates, intersects=False, filled=span.size > 0)
 
-    def _repeated_coordinates(self, name: str, loops: Sequence[LoweredLoop]) -> Wire:
+    def _repeat_coordinates(self, name: str, loops: Sequence[LoweredLoop]) -> Wire:
         """Return coordinates of a loop, before the cut or in ``loops``, repeated in the last of ``loops``."""
         names = [loop.variable for loop in loops]
         if name in names:
@@ -185,24 +185,24 @@ class _Lowering:
         loops_needed: set[str] = set()
         for operand in iterate_operands(term):
             inner_lookups = (lookup for lookup in self._lookups(operand) if lookup.loop not in outer)
-            loops_needed.update(index.loop for lookup in inner_lookups for index in lookup.sought.terms)
+            loops_needed.update(index.loop for lookup in inner_lookups for index in lookup.projection.terms)
         for variable in plan.loops[len(outer) :]:
-            count = count_of(plan, variable) if derive_iteration(term, variable) is None else None
-            loops_needed.update([count.pieces] if count is not None else [])
+            span = find_range(plan, variable) if derive_iteration(term, variable) is None else None
+            loops_needed.update([span.piece_loop] if span is not None else [])
         if self._stage.banked:
             loops_needed.add(outer[-1])
         return loops_needed & set(outer)
 
-    def _lookups(self, operand: Operand) -> tuple[LookUp, ...]:
+    def _lookups(self, operand: Operand) -> tuple[Lookup, ...]:
         return self._einsum_loops[0].lookups[operand.access.tensor]
 
-    def _add_lookup(self, term: Term, operand: Operand, lookup: LookUp, loops: Sequence[LoweredLoop]) -> None:
+    def _add_lookup(self, term: Term, operand: Operand, lookup: Lookup, loops: Sequence[LoweredLoop]) -> None:
         """Look up a rank of an operand in the last of the loops; iterations without a match are dropped."""
-        coordinates = [self._repeated_coordinates(index.loop, loops) for index in lookup.sought.terms]
+        coordinates = [self._repeat_coordinates(index.loop, loops) for index in lookup.projection.terms]
         other_operands = [other for other in iterate_operands(term) if other is not operand]
         streams = [loops[-1].coordinates, *(other.references for other in other_operands if other.references)]
-        crd = project_coordinates(self._blocks, lookup.sought, coordinates)
-        loops[-1].coordinates, *references = self._blocks.seek(operand, lookup.variable, crd, streams)
+        crd = project_coordinates(self._blocks, lookup.projection, coordinates)
+        loops[-1].coordinates, *references = self._blocks.seek(operand, lookup.graph_name, crd, streams)
         for other, wire in zip(other_operands, references, strict=True):
             other.references = wire
         loops[-1].intersects, loops[-1].filled = True, False
@@ -241,7 +241,7 @@ class _Lowering:
 
     def _segments_below(self, operand: Operand) -> Integers | None:
         tensor = next(nest.tensors[operand.access.tensor] for nest in self._einsum_loops)
-        outer = {lookup.variable for lookup in self._lookups(operand) if lookup.loop in self._stage.outer}
+        outer = {lookup.graph_name for lookup in self._lookups(operand) if lookup.loop in self._stage.outer}
         outer.update(self._stage.outer)
         depth = sum(variable in outer for variable in operand.access.variables)
         level = tensor.levels[depth] if depth < len(tensor.levels) else None
@@ -259,7 +259,7 @@ class _Lowering:
         """The coordinates of the output that are parts of flattened ranks, each computed from its loop."""
         plan = self._last_loops.plan
         names = [name for name in self._output_loops() if name not in plan.loops]
-        return {name: projection_of(plan, Index(((name, 1),))) for name in names}
+        return {name: project_index(plan, Index(((name, 1),))) for name in names}
 
     def _inner_output_loops(self) -> tuple[str, ...]:
         """Return the output's coordinates of the loops after the cut, by name."""
@@ -305,9 +305,9 @@ class _Lowering:
         if len(inner) != SWAPPED_RANKS or swapped != inner[::-1]:
             raise self._error(f"a merger of {first.einsum.output} that does more than exchange two loops")
         upper, lower = inner
-        merged, other_operands = self._merged_operand(term, lower)
+        merged, other_operands = self._find_merged(term, lower)
         loop = self._add_loop(term, upper, [])
-        carried = self._carried_operands(other_operands)
+        carried = self._find_carried(other_operands)
         node = self._add_merger(merged, loop, lower, [other_operands[name] for name in carried])
         for number, operands in enumerate(carried.values()):
             for operand in operands:
@@ -316,7 +316,7 @@ class _Lowering:
         value = add_value(self._blocks, self._terms[1], values.get)
         return self._add_run_writers(Wire(node, "outer"), value, lower)
 
-    def _merged_operand(self, term: Term, lower: str) -> tuple[Operand, dict[str, Operand]]:
+    def _find_merged(self, term: Term, lower: str) -> tuple[Operand, dict[str, Operand]]:
         """Return the operand whose fibers are merged, and by name the operands that only select fibers."""
         operands = list(iterate_operands(term))
         owners = [operand for operand in operands if operand.has_level(lower)]
@@ -334,7 +334,7 @@ class _Lowering:
         operands = iterate_operands(self._terms[1])
         return next(operand for operand in operands if operand.access.tensor == output)
 
-    def _carried_operands(self, other_operands: Mapping[str, Operand]) -> dict[str, list[Operand]]:
+    def _find_carried(self, other_operands: Mapping[str, Operand]) -> dict[str, list[Operand]]:
         """Return the second Einsum's operands but the merged tensor, by their name in the first Einsum."""
         operands: dict[str, list[Operand]] = {}
         merged_name = self._stage.einsums[0].output
@@ -342,7 +342,7 @@ class _Lowering:
             name = operand.access.tensor
             if name == merged_name:
                 continue
-            carried = other_operands.get(base_name(name))
+            carried = other_operands.get(strip_primes(name))
             if carried is None or set(carried.access.variables) != set(operand.access.variables):
                 raise self._error(f"{name} is read behind a merger, but not before it")
             operands.setdefault(carried.access.tensor, []).append(operand)
@@ -351,7 +351,7 @@ class _Lowering:
     def _add_merger(self, merged: Operand, loop: LoweredLoop, lower: str, carried: Sequence[Operand]) -> Node:
         merger = self._stage.merger
         assert merger is not None
-        radix = merger.radix if merger.inputs is not None else self._max_fibers(merged, lower)
+        radix = merger.radix if merger.inputs is not None else self._bound_fibers(merged, lower)
         if radix is None:
             raise self._error(
                 f"{merger.name} has no bound on its inputs, and the number of fibers is not known"
@@ -367,7 +367,7 @@ class _Lowering:
             radix=radix,
         )
 
-    def _max_fibers(self, merged: Operand, lower: str) -> int:
+    def _bound_fibers(self, merged: Operand, lower: str) -> int:
         """Return the largest number of fibers of a task: the inputs of a merger without a bound."""
         tensor = next(nest.tensors[merged.access.tensor] for nest in self._einsum_loops)
         level = tensor.levels[merged.access.variables.index(lower) - 1]

@@ -11,14 +11,14 @@ from fiberscope.accelerators.memory import MemoryParameters
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.fiber_pairs import FiberPairs
 from fiberscope.models.from_spec.cascade import CascadeOutputs
-from fiberscope.models.from_spec.chains import chains_of
+from fiberscope.models.from_spec.chains import build_chains
 from fiberscope.models.from_spec.composition import MappedComposition
 from fiberscope.models.from_spec.lookahead import add_lookaheads
 from fiberscope.models.from_spec.memory import MappedMemory
-from fiberscope.models.from_spec.rounds import first_round, first_stages
+from fiberscope.models.from_spec.rounds import select_first_round, select_first_stages
 from fiberscope.models.from_spec.settings import MappedParameters
 from fiberscope.models.from_spec.stage_blocks import BuiltStage
-from fiberscope.models.from_spec.stage_graph import StageGraph, base_name
+from fiberscope.models.from_spec.stage_graph import StageGraph, strip_primes
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.trace.memory_entries import (
     DRAM_ONLY,
@@ -73,7 +73,8 @@ class MappedMachine(MappedComposition):
         # both ``ideal`` and ``registered`` have no memory system
         self._ideal = parameters.timing.memory != "modelled"
         chains = [
-            {} if self._ideal else chains_of(specification, stage, graph.formatted) for stage, graph in stages
+            {} if self._ideal else build_chains(specification, stage, graph.formatted)
+            for stage, graph in stages
         ]
         self.stores = MappedMemory(self, [chain for by_key in chains for chain in by_key.values()])
         self.stages: list[BuiltStage] = []
@@ -117,7 +118,7 @@ class MappedMachine(MappedComposition):
     def cascade_stages(self) -> Sequence[Stage]:
         """Return the stages of the cascade; if the cascade repeats, the stages of its first round."""
         stages = [blocks.stage for blocks in self.stages]
-        return stages if self.specification.iteration is None else first_stages(stages)
+        return stages if self.specification.iteration is None else select_first_stages(stages)
 
     @property
     def tensors(self) -> Mapping[str, Sequence[int]]:
@@ -182,7 +183,7 @@ class MappedMachine(MappedComposition):
         Results count only after a call of ``result``: their sizes are unknown before. Tensors that are bound
         to no memory count 0.
         """
-        return count_least_bytes(first_round(self.specification), self._trees)
+        return count_least_bytes(select_first_round(self.specification), self._trees)
 
     def unmoved(self) -> dict[str, str]:
         """Return the tensors and parts of tensors that are not moved, each with the reason.
@@ -191,7 +192,9 @@ class MappedMachine(MappedComposition):
         """
         handed = {stage.stage.einsums[0].output for stage in self.stages if stage.stage.merger}
         orders = {
-            (base_name(name), order) for stage in self.stages for name, order in stage.graph.formatted.items()
+            (strip_primes(name), order)
+            for stage in self.stages
+            for name, order in stage.graph.formatted.items()
         }
 
         def reason(entry: MemoryEntry) -> str:
@@ -205,7 +208,7 @@ class MappedMachine(MappedComposition):
                 return "a merger hands it over"
             return OTHER_ORDER if (entry.tensor, entry.format.rank_order) not in orders else NO_BLOCK
 
-        return find_unmoved_tensors(first_round(self.specification), reason)
+        return find_unmoved_tensors(select_first_round(self.specification), reason)
 
     def stage_begins(self) -> dict[str, int]:
         """Return the cycle of the core in which each stage begins, by name of its Einsum.

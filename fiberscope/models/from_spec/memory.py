@@ -105,7 +105,7 @@ class MappedMemory:
         self.layouts.append(Layout(address, size, role))
         return address
 
-    def operand_address(self, array: ArrayKey, size: int, chain: Chain) -> int:
+    def place_operand(self, array: ArrayKey, size: int, chain: Chain) -> int:
         """Return the address of an operand's array, the same address in all stages.
 
         Args:
@@ -118,7 +118,7 @@ class MappedMemory:
             self.array_bytes[chain.shared] += size
         return self.bases[array]
 
-    def output_address(self, array: ArrayKey, chain: Chain, number: int, *, reads_back: bool) -> int:
+    def place_output(self, array: ArrayKey, chain: Chain, number: int, *, reads_back: bool) -> int:
         """Return the byte address at which an instance begins to write an array of an output.
 
         Args:
@@ -233,7 +233,7 @@ class MappedMemory:
         prefix = name if store.copies > 1 else store.name.lower()
         bank_units = [
             self.machine.add(
-                self.machine.part_name("bank", store.name), bank_name, banks, first + number * group
+                self.machine.find_part_name("bank", store.name), bank_name, banks, first + number * group
             )
             for number, bank_name in enumerate(numbered(f"{prefix}.bank", banks.banks))
         ]

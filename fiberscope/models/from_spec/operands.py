@@ -19,8 +19,8 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fiberscope.models.from_spec.projections import LookUp, lookups_of
-from fiberscope.models.from_spec.stages import refuse, skipped_loops
+from fiberscope.models.from_spec.projections import Lookup, find_lookups
+from fiberscope.models.from_spec.stages import list_skipped_loops, refuse
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import StoredTensor, store
 from fiberscope.models.trace.evaluate import rename_operand
@@ -48,7 +48,7 @@ class EinsumLoops:
     plan: LoopPlan
     accesses: tuple[Access, ...]
     tensors: Mapping[str, StoredTensor]
-    lookups: Mapping[str, tuple[LookUp, ...]]
+    lookups: Mapping[str, tuple[Lookup, ...]]
     orders: Mapping[str, tuple[str, ...]]
 
 
@@ -72,7 +72,7 @@ def prepare_loops(
         ConfigurationError: no block reads a tensor in the way that the specification requires.
         InputError: tensors do not fit the specification.
     """
-    for rank in _ranks_partitioned_by(einsum, handed):
+    for rank in _iterate_ranks_partitioned_by(einsum, handed):
         message = f"{rank} is partitioned as {handed}, which a merger computes while the loops run"
         raise refuse(specification, f"{einsum.name}: {message}")
     plan = LoopPlan(einsum, rank_shapes(specification, einsum, trees))
@@ -81,9 +81,9 @@ def prepare_loops(
     unpartitioned = _leave_unpartitioned(plan, operands)
     prepare(plan, operands)
     tensors: dict[str, StoredTensor] = {}
-    lookups: dict[str, tuple[LookUp, ...]] = {}
+    lookups: dict[str, tuple[Lookup, ...]] = {}
     reads: list[Access] = []
-    skipped = skipped_loops(specification, einsum)
+    skipped = list_skipped_loops(specification, einsum)
     for operand in operands:
         # A prime for each earlier access to the same tensor: A, A', A''.
         name = operand.name + "'" * sum(tensor.partition("'")[0] == operand.name for tensor in tensors)
@@ -93,7 +93,7 @@ def prepare_loops(
             )
             raise refuse(specification, f"{einsum.name}: {message}")
         lookups[name] = _find_lookups(specification, plan, operand, handed)
-        variables = {lookup.rank: lookup.variable for lookup in lookups[name]}
+        variables = {lookup.rank: lookup.graph_name for lookup in lookups[name]}
         reads.append(Access.plain(name, [variables.get(rank, rank) for rank in operand.ordered.names]))
         sequenced = [rank for rank in outer if _is_alone(plan, operands, operand, rank)]
         tensors[name] = _store_operand(specification, plan, operand, handed, sequenced, variables)
@@ -143,10 +143,10 @@ def _is_full(tree: FiberTree) -> bool:
 
 def _find_lookups(
     specification: Specification, plan: LoopPlan, operand: Operand, handed: str
-) -> tuple[LookUp, ...]:
+) -> tuple[Lookup, ...]:
     """Return the look-ups in an operand; refuse those for which there is no block."""
-    lookups = () if operand.name == handed else lookups_of(plan, operand)
-    skipped = skipped_loops(specification, plan.einsum)
+    lookups = () if operand.name == handed else find_lookups(plan, operand)
+    skipped = list_skipped_loops(specification, plan.einsum)
     for lookup in lookups:
         reason = ""
         if not _multiplies(plan):
@@ -162,7 +162,7 @@ def _find_lookups(
     return lookups
 
 
-def _ranks_partitioned_by(einsum: Einsum, leader: str) -> Iterator[str]:
+def _iterate_ranks_partitioned_by(einsum: Einsum, leader: str) -> Iterator[str]:
     """Yield the ranks that are partitioned by occupancy with a tensor as the leader."""
     for partition in einsum.partitioning:
         if isinstance(partition, Split):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fiberscope.models.from_spec.arithmetic import StageArithmetic
 from fiberscope.models.from_spec.operands import EinsumLoops
-from fiberscope.models.from_spec.stages import Stage, is_shared, skipped_loops
+from fiberscope.models.from_spec.stages import Stage, is_shared, list_skipped_loops
 from fiberscope.models.graphs.compiler.blocks import Blocks
 from fiberscope.models.graphs.compiler.lower import add_value
 from fiberscope.models.graphs.compiler.terms import (
@@ -63,9 +63,9 @@ def find_fiber_lists(
         return None
     if not StageArithmetic.from_einsum(specification, einsum_loops.plan.einsum).is_standard:
         return None
-    if len(loops) != LOOP_COUNT or loops[-1] not in skipped_loops(specification, stage.einsums[0]):
+    if len(loops) != LOOP_COUNT or loops[-1] not in list_skipped_loops(specification, stage.einsums[0]):
         return None
-    rows, columns = (_scanned_operand(derive_iteration(term, loop), loop) for loop in loops[:2])
+    rows, columns = (_find_scanned_operand(derive_iteration(term, loop), loop) for loop in loops[:2])
     shared_iteration = derive_iteration(term, loops[-1])
     # Each loop but the innermost scans one operand, so that there are as many operands as such loops
     if (
@@ -80,13 +80,13 @@ def find_fiber_lists(
         if isinstance(shared_iteration, Join) and shared_iteration.kind == "intersect"
         else ()
     )
-    joined_operands = [_scanned_operand(iteration, loops[-1]) for iteration in iterations]
+    joined_operands = [_find_scanned_operand(iteration, loops[-1]) for iteration in iterations]
     if set(joined_operands) != {rows, columns} or not _has_eager_stores(specification, stage, loops):
         return None
     return FiberLists((loops[0], loops[1], loops[2]), rows, columns)
 
 
-def _scanned_operand(iteration: Iteration | None, loop: str) -> Operand | None:
+def _find_scanned_operand(iteration: Iteration | None, loop: str) -> Operand | None:
     """Return the operand over whose stored coordinates alone a loop iterates; None for other loops."""
     if isinstance(iteration, Scan) and iteration.operand.level(loop).loads_coordinates:
         return iteration.operand

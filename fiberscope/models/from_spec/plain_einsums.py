@@ -24,11 +24,11 @@ def plain_einsums(specification: Specification) -> Specification:
     The copy for ``Y = Z`` scans Z and writes Y, in the rank order in which Y is stored.
     """
     return replace(
-        specification, einsums=tuple(_plain(specification, einsum) for einsum in specification.einsums)
+        specification, einsums=tuple(_simplify(specification, einsum) for einsum in specification.einsums)
     )
 
 
-def _plain(specification: Specification, einsum: Einsum) -> Einsum:
+def _simplify(specification: Specification, einsum: Einsum) -> Einsum:
     if isinstance(einsum.equation, Alias):
         return _copy(specification, einsum, einsum.equation)
     expression = _insert_numbers(specification, einsum.equation.expression)

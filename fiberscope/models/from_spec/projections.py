@@ -40,7 +40,7 @@ class Projection:
     constant: int = 0
 
     @property
-    def plain(self) -> str:
+    def plain_loop(self) -> str:
         """The loop whose coordinate this coordinate equals; empty if there is none, as for a constant."""
         # ``Term(loop)`` has the defaults, with which the term is the loop's coordinate itself.
         is_plain = len(self.terms) == 1 and self.constant == 0 and self.terms[0] == Term(self.terms[0].loop)
@@ -48,43 +48,43 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Count:
-    """The coordinates of a loop that no operand has: a whole range, or the part in a piece of an outer loop.
+class CoordinateRange:
+    """The coordinates of a loop that no operand has: a range, or its part in a piece of an outer loop.
 
-    An element e of the outer loop gives the coordinates e, e + ``step``, ... that are below e + ``piece`` and
-    below ``size``.
+    An element e of the outer loop gives the coordinates e, e + ``step``, ... that are below
+    e + ``piece_size`` and below ``size``.
 
     Args:
         size: end of the range of coordinates.
         step: distance between two coordinates.
-        pieces: the outer loop over pieces; empty if there is none.
-        piece: number of coordinates in a piece.
+        piece_loop: the outer loop over pieces; empty if there is none.
+        piece_size: number of coordinates in a piece.
     """
 
     size: int
     step: int
-    pieces: str
-    piece: int
+    piece_loop: str
+    piece_size: int
 
 
 @dataclass(frozen=True)
-class LookUp:
+class Lookup:
     """A rank of an operand in which a coordinate is looked up.
 
     Args:
         rank: name of the rank in the fibertree.
-        variable: name of the rank in the graph: that of the rank, with a prime if a loop has the same name.
+        graph_name: name of the rank in the graph: that of the rank, with a prime if a loop has the same name.
         loop: loop in whose body the coordinate becomes known; empty if the coordinate is a constant.
-        sought: the coordinate.
+        projection: the coordinate.
     """
 
     rank: str
-    variable: str
+    graph_name: str
     loop: str
-    sought: Projection
+    projection: Projection
 
 
-def projection_of(plan: LoopPlan, index: Index) -> Projection:
+def project_index(plan: LoopPlan, index: Index) -> Projection:
     """Return an index as a function of the coordinates of loops.
 
     Args:
@@ -92,10 +92,10 @@ def projection_of(plan: LoopPlan, index: Index) -> Projection:
         index: index of a tensor; its ranks may be parts of flattened ranks. Without ranks, the result is a
             constant.
     """
-    return Projection(tuple(_term(plan, rank, factor) for rank, factor in index.terms), index.constant)
+    return Projection(tuple(_make_term(plan, rank, factor) for rank, factor in index.terms), index.constant)
 
 
-def _term(plan: LoopPlan, rank: str, factor: int) -> Term:
+def _make_term(plan: LoopPlan, rank: str, factor: int) -> Term:
     """Return ``factor`` times the coordinate of a rank, which has a loop or is a part of a flattened rank."""
     loop, lowest = plan.loop_of(rank), plan.find_lowest_piece(rank)
     assert loop is not None, rank
@@ -111,8 +111,8 @@ def _term(plan: LoopPlan, rank: str, factor: int) -> Term:
     return Term(loop, factor, divisor, plan.shape(lowest) if position else 0)
 
 
-def count_of(plan: LoopPlan, loop: str) -> Count | None:
-    """Return the coordinates of a loop that no operand has; None if a ``Count`` cannot describe them.
+def find_range(plan: LoopPlan, loop: str) -> CoordinateRange | None:
+    """Return the coordinates of a loop that no operand has; None if they are no ``CoordinateRange``.
 
     The pieces of an outer loop must have one size, which is a multiple of the loop's own step. They must not
     cross the pieces of a further outer loop. Pieces by occupancy give None. Only the last piece may be
@@ -125,19 +125,23 @@ def count_of(plan: LoopPlan, loop: str) -> Count | None:
     window = find_window(plan, loop)  # depth of the loop over pieces that contain the loop's coordinates
     step = max(1, plan.find_piece_size(loop))  # the size is 0 for a loop over single coordinates
     if window == NO_WINDOW:
-        return Count(plan.shape(loop), step, "", 0) if plan.leader(loop) is None else None
-    pieces = plan.loops[window]
-    piece = plan.find_piece_size(pieces)
-    outer = find_window(plan, pieces)
+        return CoordinateRange(plan.shape(loop), step, "", 0) if plan.leader(loop) is None else None
+    piece_loop = plan.loops[window]
+    piece_size = plan.find_piece_size(piece_loop)
+    outer_window = find_window(plan, piece_loop)
     # A piece that crossed an outer piece would be cut short there, and so have another size. ``max`` only
     # avoids a division by 0: without a size of its pieces (by occupancy), the loop is refused below.
-    fits_outer = outer == NO_WINDOW or plan.find_piece_size(plan.loops[outer]) % max(1, piece) == 0
+    fits_outer = (
+        outer_window == NO_WINDOW or plan.find_piece_size(plan.loops[outer_window]) % max(1, piece_size) == 0
+    )
     return (
-        Count(plan.shape(loop), step, pieces, piece) if piece and piece % step == 0 and fits_outer else None
+        CoordinateRange(plan.shape(loop), step, piece_loop, piece_size)
+        if piece_size and piece_size % step == 0 and fits_outer
+        else None
     )
 
 
-def lookups_of(plan: LoopPlan, operand: Operand) -> tuple[LookUp, ...]:
+def find_lookups(plan: LoopPlan, operand: Operand) -> tuple[Lookup, ...]:
     """Return the look-ups of an operand, outermost rank first.
 
     A rank is looked up if no loop scans it, or if a rank above it is looked up in the body of the same loop.
@@ -147,16 +151,16 @@ def lookups_of(plan: LoopPlan, operand: Operand) -> tuple[LookUp, ...]:
         plan: plan of the Einsum's loops.
         operand: the prepared operand.
     """
-    lookups: list[LookUp] = []
+    lookups: list[Lookup] = []
     for rank, scanned in find_scanned_ranks(plan, operand).items():
         use, depth = operand.use(rank), find_depth(plan, operand, rank)
-        plain = use is None or use.is_plain
+        is_plain = use is None or use.is_plain
         # The trace scans a rank with an affine index along one rank of the index. Here it is looked up.
         loop = plan.loops[depth] if depth >= 0 else ""
         # A rank below a look-up in the body of the same loop is looked up too: its fiber is known only there.
-        if not (scanned and plain) or any(lookup.loop == loop for lookup in lookups):
-            index = Index(((rank, 1),)) if use is None or plain else use.index
+        if not (scanned and is_plain) or any(lookup.loop == loop for lookup in lookups):
+            index = Index(((rank, 1),)) if use is None or is_plain else use.index
             # A graph joins the levels with one name, so the rank must not have the name of a loop
-            variable = f"{rank}'" if rank in plan.loops else rank
-            lookups.append(LookUp(rank, variable, loop, projection_of(plan, index)))
+            graph_name = f"{rank}'" if rank in plan.loops else rank
+            lookups.append(Lookup(rank, graph_name, loop, project_index(plan, index)))
     return tuple(lookups)

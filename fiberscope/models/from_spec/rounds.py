@@ -33,7 +33,7 @@ def unrolled(specification: Specification, rounds: int) -> Specification:
     return replace(specification, einsums=einsums)
 
 
-def first_round(specification: Specification) -> Specification:
+def select_first_round(specification: Specification) -> Specification:
     """Return a specification with the Einsums of the first round, under their names in the cascade."""
     if specification.iteration is None:
         return specification
@@ -42,7 +42,7 @@ def first_round(specification: Specification) -> Specification:
     return replace(specification, einsums=first)
 
 
-def first_stages(stages: Iterable[Stage]) -> list[Stage]:
+def select_first_stages(stages: Iterable[Stage]) -> list[Stage]:
     """Return the stages of the first round, with the names that their Einsums have in the cascade."""
     first_round = []
     for stage in stages:
@@ -57,10 +57,14 @@ def first_stages(stages: Iterable[Stage]) -> list[Stage]:
 
 def round_begins(specification: Specification) -> frozenset[str]:
     """Return the name of the first Einsum of each round but the first round."""
-    return frozenset(_begins(specification)) if specification.iteration is not None else frozenset()
+    return (
+        frozenset(_find_initial_tensors(specification))
+        if specification.iteration is not None
+        else frozenset()
+    )
 
 
-def _begins(specification: Specification) -> Iterator[str]:
+def _find_initial_tensors(specification: Specification) -> Iterator[str]:
     for previous, einsum in pairwise(specification.einsums):
         if previous.name.rpartition(MARK)[2] != einsum.name.rpartition(MARK)[2]:
             yield einsum.name

@@ -18,7 +18,7 @@ from fiberscope.models.from_spec.arrays import StoredArray
 from fiberscope.models.from_spec.cascade import Cascade
 from fiberscope.models.from_spec.chains import Chain
 from fiberscope.models.from_spec.machine import MappedMachine
-from fiberscope.models.from_spec.stage_graph import base_name
+from fiberscope.models.from_spec.stage_graph import strip_primes
 from fiberscope.models.from_spec.stages import refuse
 from fiberscope.workloads import from_scipy
 from fiberscope.workloads.canonical import CsrArray, Integers
@@ -30,7 +30,7 @@ MATRIX_RANKS = 2  # ranks of a B without pieces: its rows, and the elements of a
 MAX_ELEMENTS = 1 << 18  # largest number of elements of A whose lines are listed together, to limit memory
 
 
-def mapped_sampler(
+def build_sampler(
     build: Callable[..., MappedMachine],
     parameters: Any,  # noqa: ANN401  (a class of its own for each specification)
     problem: Cascade,
@@ -56,14 +56,14 @@ def mapped_sampler(
     operands: list[Any] = list(problem.operands.values())
     a, b = operands[0].matrix, operands[-1].matrix
     problems: dict[int, Cascade] = {}  # by ``id`` of the machine, which is alive while its result is checked
-    specification, units = machine.specification, _units(machine)
+    specification, units = machine.specification, _count_units(machine)
 
     def build_sampled(rows: CsrArray) -> Machine:
         operand = from_scipy(rows, "rows of A")
         sampled_problem = type(problem)([operand, operands[-1]], problem.parameters.model_dump())
         sampled = build(parameters, sampled_problem)
         problems[id(sampled)] = sampled_problem
-        if _units(sampled) != units:
+        if _count_units(sampled) != units:
             raise refuse(specification, "a sampled run needs units that do not depend on A's rows")
         return sampled
 
@@ -72,7 +72,7 @@ def mapped_sampler(
         return problems[id(sampled)].check(answer)
 
     work = Work(a, b)
-    operation, kinds = _kinds(machine, work, a, b)
+    operation, kinds = _measure_row_work(machine, work, a, b)
     tasks = RowTasks(
         a, work, build_sampled, check, REFERENCE, operation, kinds, lambda sampled: _WarmStores(sampled, a)
     )
@@ -109,25 +109,27 @@ def _check_row_tasks(machine: MappedMachine, problem: Cascade) -> None:
         raise refuse(specification, f"{condition}, and timing.dispatch other than coordinate")
     if len(graph.orders[B]) != MATRIX_RANKS or plan.base(graph.orders[B][0]) in plan.equation.output.ranks:
         raise refuse(specification, f"{condition}, and B row by row, not by {', '.join(graph.orders[B])}")
-    for _tensor, _level, _array, chain in _shared_arrays(machine):
+    for _tensor, _level, _array, chain in _iterate_shared_arrays(machine):
         if chain.copies > 1:
             raise refuse(specification, f"a sampled run needs one copy of {chain.shared}, not {chain.copies}")
 
 
-def _units(machine: MappedMachine) -> tuple[int, list[int]]:
+def _count_units(machine: MappedMachine) -> tuple[int, list[int]]:
     """Return the number of instances, and the inputs of a merger if there is one."""
     stage = machine.stages[0]
     nodes = stage.graph.graph.nodes.values()
     return len(stage.leaves), [int(node["radix"]) for node in nodes if node.type == "swap"]
 
 
-def _kinds(machine: MappedMachine, work: Work, a: CsrArray, b: CsrArray) -> tuple[str, list[Integers]]:
+def _measure_row_work(
+    machine: MappedMachine, work: Work, a: CsrArray, b: CsrArray
+) -> tuple[str, list[Integers]]:
     """Return the operation that shows the progress of a run, and the work of each row of A by kind.
 
     A merger merges all elements of a row once in each round, but not a row with a single fiber. If rows are
     tasks as a whole, and partial fibers keep all elements, merged elements show the progress.
     """
-    stage, radixes = machine.stages[0], _units(machine)[1]
+    stage, radixes = machine.stages[0], _count_units(machine)[1]
     kinds = [work.products, work.outputs, work.nonzeros]
     if not radixes or stage.stage.reduces or len(stage.graph.orders[A]) != MATRIX_RANKS:
         return "multiply", kinds
@@ -141,12 +143,12 @@ def _kinds(machine: MappedMachine, work: Work, a: CsrArray, b: CsrArray) -> tupl
     return "merge", [rounds * work.products, *kinds]
 
 
-def _shared_arrays(machine: MappedMachine) -> Iterator[tuple[str, int, StoredArray, Chain]]:
+def _iterate_shared_arrays(machine: MappedMachine) -> Iterator[tuple[str, int, StoredArray, Chain]]:
     """Yield the arrays of B that a shared store holds: name of the tensor, level, array and path."""
     memory, orders = machine.stages[0].memory, machine.stages[0].graph.orders
     for (tensor, level, kind), array in memory.arrays.items():
         chain = memory.chains[tensor, orders[tensor][level], kind]
-        if chain.shared and base_name(tensor) == B:
+        if chain.shared and strip_primes(tensor) == B:
             yield tensor, level, array, chain
 
 
@@ -165,7 +167,7 @@ class _WarmStores:
         self.a, self.row = a, 0
         # by name of the store: its banks, their model, and for each array the lines of the rows of B
         self.stores: dict[str, tuple[list[Any], FunctionalCache, list[tuple[Integers, Integers]]]] = {}
-        for tensor, level, array, chain in _shared_arrays(machine):
+        for tensor, level, array, chain in _iterate_shared_arrays(machine):
             prefix = f"{machine.NAME}.{chain.shared.lower()}.bank"
             components = machine.kernel.components
             banks: list[Any] = [bank for bank in components if bank.name.startswith(prefix)]
@@ -173,7 +175,7 @@ class _WarmStores:
             rows = machine.stages[0].graph.tensors[tensor].levels[0]
             positions: Integers = np.full(a.shape[1], -1)
             positions[rows.coordinates] = np.arange(rows.children)
-            store[2].append(_row_lines(array, level, positions))
+            store[2].append(_find_row_lines(array, level, positions))
 
     @property
     def missed_bytes(self) -> int:
@@ -207,7 +209,7 @@ class _WarmStores:
                 bank.preload(lines.ravel(), reuse.ravel())
 
 
-def _row_lines(array: StoredArray, level: int, positions: Integers) -> tuple[Integers, Integers]:
+def _find_row_lines(array: StoredArray, level: int, positions: Integers) -> tuple[Integers, Integers]:
     """Return the first line and the number of lines of each row of B in an array.
 
     Args:

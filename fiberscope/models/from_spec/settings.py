@@ -61,7 +61,7 @@ class MappedParameters(Configuration):
     memory: ChannelParameters
 
 
-def value_name(parameters: MappedParameters) -> ValueName:
+def find_value_type(parameters: MappedParameters) -> ValueName:
     """Return the type of values; the parameters of SIGMA have it in a section ``value``."""
     value: ValueName = getattr(parameters.value, "type", parameters.value)
     return value

@@ -78,7 +78,7 @@ class BuiltStage:
             key: chain.instance_chain(stage.outer[-1]) for key, chain in chains.items() if stage.outer
         }
         outer_chains = {key: chain.outer_chain() for key, chain in chains.items()}
-        inner_clock, outer_clock = _clocks(machine, stage)
+        inner_clock, outer_clock = _choose_clocks(machine, stage)
         self.clock, self.outer_clock = inner_clock, outer_clock
         names = [f"{name}." for name in numbered(f"{prefix}{stage.level}", stage.instances)]
         memory_chains = inner_chains or chains
@@ -189,7 +189,7 @@ class BuiltStage:
         assert stream is not None  # a graph that was lowered has no open ports
         return stream
 
-    def _task_stop_level(self) -> int:
+    def _find_task_stop_level(self) -> int:
         """Return the level of the stop that ends a task's values; ``EACH`` if each element ends a task."""
         if self.stage.of_elements:
             return EACH
@@ -229,7 +229,7 @@ class BuiltStage:
                 self.machine.kernel.connect(self.cut, port, *target, capacity=None)
         for number, crossing in enumerate(self.graph.crossings if self.sums is None else ()):
             for writer in (
-                self.memory.task_writers(leaf.name, instance, crossing.loop) if crossing.is_output else ()
+                self.memory.write_tasks(leaf.name, instance, crossing.loop) if crossing.is_output else ()
             ):
                 port = f"out_{number}_{instance}[{used_ports[number]}]"
                 self.machine.kernel.connect(self.cut, port, writer, "in_stream", capacity=None)
@@ -241,13 +241,13 @@ class BuiltStage:
         """
         graph, connect = self.graph.graph, self.machine.kernel.connect
         add, clock = self.machine.add_at, self.clock
-        task_end = add(clock, TaskEnd, f"{leaf.name}task_end", self._task_stop_level())
+        task_end = add(clock, TaskEnd, f"{leaf.name}task_end", self._find_task_stop_level())
         source = leaf.take_output(leaf.nodes[self._value_stream.source], self._value_stream.output)
         connect(*source, task_end, "in_stream", capacity=None)
         connect(task_end, "ended", self.cut, f"ended[{instance}]", capacity=None)
         if self.sums is not None:
             arity = graph.arity(self._output_node)
-            points = add(clock, TaskPoints, f"{leaf.name}points", arity, self._task_stop_level())
+            points = add(clock, TaskPoints, f"{leaf.name}points", arity, self._find_task_stop_level())
             for stream in graph.list_streams_into(self._output_node):
                 port = stream.input.removeprefix("crd[").removesuffix("]")
                 end = leaf.take_output(leaf.nodes[stream.source], stream.output)
@@ -288,7 +288,7 @@ class BuiltStage:
         ranks = [index.rank for index in plan.equation.output.indices]
         declared = specification.tensors[self.graph.einsum.output].ranks
         shape = {name: plan.shape(str(rank)) for name, rank in zip(declared, ranks, strict=True)}
-        columns, values = self._all_elements([plan.find_lowest_piece(str(rank)) for rank in ranks])
+        columns, values = self._gather_elements([plan.find_lowest_piece(str(rank)) for rank in ranks])
         if not self.graph.arithmetic.is_standard and shape:
             is_stored = values != self.graph.arithmetic.empty
             columns, values = [column[is_stored] for column in columns], values[is_stored]
@@ -296,13 +296,13 @@ class BuiltStage:
             return FiberTree((), (), (), values if len(values) else np.full(1, self.graph.arithmetic.empty))
         return FiberTree.from_coo(shape, columns, values)
 
-    def _all_elements(self, loops: Sequence[str]) -> tuple[list[Integers], Values]:
+    def _gather_elements(self, loops: Sequence[str]) -> tuple[list[Integers], Values]:
         """Return the coordinates of the output's elements, for each of these loops, and their values."""
-        parts = self._written_parts() if self.sums is None else self._summed_part()
+        parts = self._gather_written_parts() if self.sums is None else self._gather_summed_part()
         columns = [_concatenate_columns([columns[loop] for columns, _values in parts]) for loop in loops]
         return columns, np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
 
-    def _written_parts(self) -> list[OutputPart]:
+    def _gather_written_parts(self) -> list[OutputPart]:
         """Return the part of the output that each instance's writers wrote."""
         owners = np.array(self.cut.owner.integers(), np.int64)
         outer = {
@@ -315,10 +315,10 @@ class BuiltStage:
             is_own = owners == instance
             if is_own.any():
                 columns = {loop: column[is_own] for loop, column in outer.items()}
-                parts.append(_written_part(leaf, int(is_own.sum()), columns, self.graph.loops))
+                parts.append(_gather_written_part(leaf, int(is_own.sum()), columns, self.graph.loops))
         return parts
 
-    def _summed_part(self) -> list[OutputPart]:
+    def _gather_summed_part(self) -> list[OutputPart]:
         """Return the output of the unit that sums all tasks, as a single part."""
         assert self.sums is not None  # only stages that sum tasks call this method
         loops = [crossing.loop for crossing in self.graph.crossings if crossing.is_output]
@@ -327,7 +327,7 @@ class BuiltStage:
         return [(columns, self.sums.sums.all_values())]
 
 
-def _clocks(machine: MappedComposition, stage: Stage) -> tuple[Clock, Clock]:
+def _choose_clocks(machine: MappedComposition, stage: Stage) -> tuple[Clock, Clock]:
     """Return the clock of the blocks after the cut, and the clock of the blocks before it.
 
     If all instances share each step, the blocks before the cut run in the clock of the lanes too.
@@ -338,7 +338,7 @@ def _clocks(machine: MappedComposition, stage: Stage) -> tuple[Clock, Clock]:
     return inner_clock, machine.lane_clock if shares_steps else machine.outer_clock
 
 
-def _written_part(
+def _gather_written_part(
     leaf: InstanceBlocks, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]
 ) -> OutputPart:
     """Return the part of the output that one instance wrote.

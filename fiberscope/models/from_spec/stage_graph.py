@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fiberscope.models.from_spec.arithmetic import StageArithmetic
-from fiberscope.models.from_spec.stages import stage_name
+from fiberscope.models.from_spec.stages import find_stage_name
 from fiberscope.models.graphs.machine import block_names
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
@@ -94,7 +94,7 @@ class StageGraph:
     @property
     def name(self) -> str:
         """Return the name of the stage, for a machine with several stages."""
-        return stage_name(self.einsum.name)
+        return find_stage_name(self.einsum.name)
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -102,6 +102,6 @@ class StageGraph:
         return block_names(self.graph.nodes.values())
 
 
-def base_name(tensor: str) -> str:
+def strip_primes(tensor: str) -> str:
     """Return the specification's name of a tensor; in a graph, the second access of ``A`` is named ``A'``."""
     return tensor.partition("'")[0]

@@ -13,15 +13,15 @@ from fiberscope.hw.streams.way_lines import ArrayLines
 from fiberscope.models.from_spec.arrays import (
     Banks,
     StoredArray,
-    ancestors,
-    intervals_below,
-    linked_array,
-    stored_array,
+    build_array,
+    build_linked_array,
+    find_ancestors,
+    find_intervals_below,
 )
 from fiberscope.models.from_spec.chains import Chain, Chains
-from fiberscope.models.from_spec.linked_lists import places_in_memory
+from fiberscope.models.from_spec.linked_lists import order_nodes
 from fiberscope.models.from_spec.memory import MappedMemory
-from fiberscope.models.from_spec.stage_graph import StageGraph, base_name
+from fiberscope.models.from_spec.stage_graph import StageGraph, strip_primes
 from fiberscope.models.from_spec.stage_writers import StageWriters
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
@@ -72,7 +72,7 @@ class StageMemory(StageWriters):
         # First and last lines of subtrees, by tensor and by the name and copies of the store.
         self.subtree_lines: dict[tuple[str, tuple[str, int]], tuple[Integers, Integers]] = {}
 
-    def input_fetches(self, leaf: str, node: Node, port: str, name: str) -> Iterator[Fetch]:
+    def iterate_input_fetches(self, leaf: str, node: Node, port: str, name: str) -> Iterator[Fetch]:
         """Yield the fetches before an input of references: of the starts of their fibers, or of values.
 
         Before a unit that reads fibers itself, a further fetch loads their coordinates.
@@ -84,7 +84,7 @@ class StageMemory(StageWriters):
         """
         stream = self.graph.graph.stream_into(node, port)
         nest = () if stream is None else self.nests[stream.source, stream.output]
-        tensor, level = self._referenced_level(node, port)
+        tensor, level = self._find_referenced_level(node, port)
         # The fetch of a coordinate of a compressed level has already loaded its element.
         has_element = level < 0 or isinstance(self.graph.tensors[tensor].levels[level], CompressedLevel)
         kinds = ("payload",) if has_element else ("payload", "elem")
@@ -94,13 +94,15 @@ class StageMemory(StageWriters):
                 yield self._fetch(leaf, tensor, level, kind, chain, nest, f"{name}_payloads")
                 break
         if node.type in READER_TYPES:
-            for kind, chain in self._coordinates(tensor, level + 1):
-                segments = self._fiber_starts(tensor, level + 1)
+            for kind, chain in self._find_coordinate_chain(tensor, level + 1):
+                segments = self._find_fiber_starts(tensor, level + 1)
                 yield self._fetch(leaf, tensor, level + 1, kind, chain, nest, f"{name}_coordinates", segments)
         if node.type == FIBER_PAIRS:
-            yield from self._subtrees(leaf, tensor, level + 1, f"{name}_subtrees")
+            yield from self._iterate_subtree_fetches(leaf, tensor, level + 1, f"{name}_subtrees")
 
-    def _subtrees(self, leaf: str, tensor: str, level: int, name: str) -> Iterator[SubtreeFetch]:
+    def _iterate_subtree_fetches(
+        self, leaf: str, tensor: str, level: int, name: str
+    ) -> Iterator[SubtreeFetch]:
         """Yield a fetch for each store that supplies subtrees of a level's fibers."""
         stores: dict[tuple[str, int], list[tuple[int, str, Chain]]] = {}
         for eager_tensor, inner in sorted(self.eager_levels):
@@ -109,9 +111,11 @@ class StageMemory(StageWriters):
                 if chain is not None:
                     stores.setdefault((chain.shared, chain.copies), []).append((inner, kind, chain))
         for store, entries in stores.items():
-            arrays = [(inner, self._array(tensor, inner, kind, chain)) for inner, kind, chain in entries]
+            arrays = [
+                (inner, self._build_array(tensor, inner, kind, chain)) for inner, kind, chain in entries
+            ]
             if (tensor, store) not in self.subtree_lines:
-                intervals = intervals_below(self.graph.tensors[tensor], level, arrays)
+                intervals = find_intervals_below(self.graph.tensors[tensor], level, arrays)
                 self.subtree_lines[tensor, store] = intervals
             first, last = self.subtree_lines[tensor, store]
             memory, chain = self.memory, entries[0][-1]
@@ -130,7 +134,7 @@ class StageMemory(StageWriters):
             memory.connect_reads(chain, leaf, self.copy_of(chain, leaf), fetch)
             yield fetch
 
-    def _coordinates(self, tensor: str, level: int) -> Iterator[tuple[str, Chain]]:
+    def _find_coordinate_chain(self, tensor: str, level: int) -> Iterator[tuple[str, Chain]]:
         """Yield the kind and the chain of a level's coordinates; nothing if coordinates are not moved."""
         for kind in ("coord", "elem"):
             chain = self._chain(tensor, level, kind)
@@ -138,7 +142,7 @@ class StageMemory(StageWriters):
                 yield kind, chain
                 return
 
-    def _fiber_starts(self, tensor: str, level: int) -> memoryview[int]:
+    def _find_fiber_starts(self, tensor: str, level: int) -> memoryview[int]:
         compressed = self.graph.tensors[tensor].levels[level]
         assert isinstance(compressed, CompressedLevel)  # such a unit reads compressed levels only
         return integers_of(compressed.segments)
@@ -155,12 +159,12 @@ class StageMemory(StageWriters):
         )
         return chain.kept if enters_merger else not (leaves_merger and chain.kept)
 
-    def _referenced_level(self, node: Node, port: str) -> tuple[str, int]:
+    def _find_referenced_level(self, node: Node, port: str) -> tuple[str, int]:
         """Return the tensor and level to which the references at a port point; level -1 for the root."""
         if _passes_merger(node, port):
             graph = self.graph.graph
             consumer = next(stream for stream in graph.list_streams_from(node) if stream.output == port)
-            return self._referenced_level(graph.nodes[consumer.target], consumer.input)
+            return self._find_referenced_level(graph.nodes[consumer.target], consumer.input)
         if node.type in (*READER_TYPES, FIBER_PAIRS):
             operand = port[len("ref[") : -1]
             return node[f"tensor{operand}"], int(node[f"mode{operand}"]) - 1
@@ -172,7 +176,7 @@ class StageMemory(StageWriters):
             level = int(node["mode"]) - 1 if port == ("base" if looks_up else "ref") else -1
         return tensor, level
 
-    def coordinate_fetch(self, leaf: str, node: Node, name: str) -> LineFetch | None:
+    def build_coordinate_fetch(self, leaf: str, node: Node, name: str) -> LineFetch | None:
         """Return the fetch that delays a scanner's coordinates or a look-up's results; None without one.
 
         Args:
@@ -184,7 +188,7 @@ class StageMemory(StageWriters):
             return None
         tensor, level = node["tensor"], int(node["mode"])
         nest = self.nests[node.name, "crd" if node.primitive.scans else LOCATED]  # of the delayed stream
-        for kind, chain in self._coordinates(tensor, level):
+        for kind, chain in self._find_coordinate_chain(tensor, level):
             return self._fetch(leaf, tensor, level, kind, chain, nest, f"{name}.coordinates")
         return None
 
@@ -199,8 +203,8 @@ class StageMemory(StageWriters):
         name: str,
         segments: memoryview[int] | None = None,
     ) -> LineFetch:
-        array, memory = self._array(tensor, level, kind, chain), self.memory
-        groups = None if segments is not None else self._groups(tensor, level, chain)
+        array, memory = self._build_array(tensor, level, kind, chain), self.memory
+        groups = None if segments is not None else self._list_groups(tensor, level, chain)
         fetch = memory.machine.add_at(
             self.clock,
             LineFetch,
@@ -210,7 +214,7 @@ class StageMemory(StageWriters):
             segments=segments,
             line_bytes=memory.line,
             kept=chain.kept,
-            lets_go=NEVER if groups is not None else self._eviction_level(chain, nest),
+            lets_go=NEVER if groups is not None else self._find_eviction_level(chain, nest),
             groups=groups,
             lingers=chain.lingers,
             room=self._free_lines_of(leaf, chain),
@@ -222,7 +226,7 @@ class StageMemory(StageWriters):
         memory.connect_reads(chain, leaf, self.copy_of(chain, leaf), fetch)
         return fetch
 
-    def _groups(self, tensor: str, level: int, chain: Chain) -> memoryview[int] | None:
+    def _list_groups(self, tensor: str, level: int, chain: Chain) -> memoryview[int] | None:
         """Return the group of each entry, if the buffer evicts lines when the group changes; else None.
 
         A single instance on lanes receives all tasks. The groups are the tensor's own coordinates of the
@@ -233,7 +237,7 @@ class StageMemory(StageWriters):
             return None
         outer_ranks = outer[: outer.index(chain.evict_on) + 1]
         depth = sum(rank in outer_ranks for rank in self.graph.orders[tensor][:level])
-        return integers_of(ancestors(self.graph.tensors[tensor], level, depth))
+        return integers_of(find_ancestors(self.graph.tensors[tensor], level, depth))
 
     def _free_lines_of(self, leaf: str, chain: Chain) -> BufferRoom | None:
         """Return the free lines of an instance's buffer, shared by its fetches; None without a bound."""
@@ -249,7 +253,7 @@ class StageMemory(StageWriters):
         ranks = self.graph.orders[tensor]
         return self.chains.get((tensor, ranks[level], kind))
 
-    def _eviction_level(self, chain: Chain, nest: Nest) -> int:
+    def _find_eviction_level(self, chain: Chain, nest: Nest) -> int:
         """Return the level of the stops that empty the buffer.
 
         Args:
@@ -269,23 +273,23 @@ class StageMemory(StageWriters):
         # A stop of level 0 ends the innermost fiber; each loop further out ends with a stop one level higher.
         return max(EACH, len(nest) - 2 - depth)
 
-    def _array(self, tensor: str, level: int, kind: str, chain: Chain) -> StoredArray:
+    def _build_array(self, tensor: str, level: int, kind: str, chain: Chain) -> StoredArray:
         if (tensor, level, kind) not in self.arrays:
             dense, rows = chain.format.kind == "U", self.memory.rows(chain)
             piece = self.graph.piece(tensor, level)
-            banks = self._banks(tensor, level, chain)
+            banks = self._find_banks(tensor, level, chain)
             stored = self.graph.tensors[tensor]
             specification = self.memory.machine.specification
             parent_places, places = (
-                places_in_memory(specification, self.stage, self.graph, tensor, number)
+                order_nodes(specification, self.stage, self.graph, tensor, number)
                 for number in (level - 1, level)
             )
             if any(eager_tensor == tensor for eager_tensor, _level in self.eager_levels):
                 parent_places = places = None  # a subtree is fetched as consecutive lines
             if chain.format.kind == "L" and places is not None:
-                array = linked_array(places, rows)
+                array = build_linked_array(places, rows)
             else:
-                array = stored_array(
+                array = build_array(
                     stored,
                     level,
                     uncompressed=dense,
@@ -294,20 +298,20 @@ class StageMemory(StageWriters):
                     banks=banks,
                     places=parent_places,
                 )
-            name, number = base_name(tensor), banks.count if banks else 1
+            name, number = strip_primes(tensor), banks.count if banks else 1
             key = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], level, kind, number)
-            address = self.memory.operand_address(key, array.size, chain)
-            self.arrays[tensor, level, kind] = array.with_base(address)
+            address = self.memory.place_operand(key, array.size, chain)
+            self.arrays[tensor, level, kind] = array.replace_base(address)
         return self.arrays[tensor, level, kind]
 
-    def _banks(self, tensor: str, level: int, chain: Chain) -> Banks | None:
+    def _find_banks(self, tensor: str, level: int, chain: Chain) -> Banks | None:
         """Return the banks of an array, one per instance, if coordinates determine the instances of tasks."""
         ranks = self.graph.orders[tensor][: level + 1]
         loop = self.stage.outer[-1] if self.stage.banked and self.numbers and not chain.shared else ""
         supports_banks = self.stage.merger is None and not self.eager_levels
         return Banks(ranks.index(loop), self.stage.instances) if supports_banks and loop in ranks else None
 
-    def merger_arrays(self, leaf: str, node: Node) -> list[tuple[Chain, ArrayLines]]:
+    def list_merger_arrays(self, leaf: str, node: Node) -> list[tuple[Chain, ArrayLines]]:
         """Return the chains and arrays from which the ways of a merger read lines.
 
         Arrays of one shared store have consecutive ports.
@@ -321,7 +325,7 @@ class StageMemory(StageWriters):
         for kind in ("elem", "coord", "payload"):
             chain = self._chain(tensor, level, kind)
             if chain is not None:
-                array = self._array(tensor, level, kind, chain)
+                array = self._build_array(tensor, level, kind, chain)
                 rows, first = array.rows, integers_of(array.first)
                 earlier_ports = sum(
                     bool(chain.shared) and earlier.shared == chain.shared for earlier, _lines in chains

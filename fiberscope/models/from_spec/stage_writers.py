@@ -8,7 +8,7 @@ from fiberscope.hw.streams.entry_exchange import EntryExchange
 from fiberscope.hw.streams.kept import NEVER
 from fiberscope.hw.streams.line_writer import LineWriter, ReadBackWriter
 from fiberscope.models.from_spec.chains import Chain, Chains
-from fiberscope.models.from_spec.linked_lists import linked_ranks
+from fiberscope.models.from_spec.linked_lists import find_linked_ranks
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage, refuse
@@ -45,7 +45,7 @@ class StageWriters:
         self.numbers = {leaf: number for number, leaf in enumerate(leaves)}
         self.clock = clock or memory.machine.kernel.clocks[0]
         self.memory, self.stage, self.graph, self.chains, self.nests = memory, stage, graph, chains, nests
-        self.linked = linked_ranks(memory.machine.specification, stage, graph.einsum.output)
+        self.linked = find_linked_ranks(memory.machine.specification, stage, graph.einsum.output)
 
     def copy_of(self, chain: Chain, leaf: str) -> int:
         """Return the copy of a chain's shared store that serves an instance; 0 for blocks before the cut."""
@@ -66,32 +66,38 @@ class StageWriters:
         if node.writes_values:
             level = 0 if self.graph.loops else NEVER  # without loops, the values of all tasks are one fiber
             kinds = ("payload", "elem")
-            yield from self._writers(leaf, number, ranks[-1:], kinds, f"{name}.payloads", level=level)
+            yield from self._iterate_writers(leaf, number, ranks[-1:], kinds, f"{name}.payloads", level=level)
             return
         index = ranks.index(node["index"]) if node["index"] in ranks else len(ranks)
-        yield from self._writers(leaf, number, ranks[index : index + 1], ("coord",), f"{name}.coordinates")
+        yield from self._iterate_writers(
+            leaf, number, ranks[index : index + 1], ("coord",), f"{name}.coordinates"
+        )
         if node["index"] in self.linked[:1]:
-            yield from self._exchanges(leaf, f"{name}.heads")
+            yield from self._iterate_exchanges(leaf, f"{name}.heads")
         # A stop of this rank ends the fiber of an element of the rank above, which is then complete: a node
         # of a linked list, or the end of a segment. The fiber of the root rank has no such element.
         if index == len(self.linked) > 0:
             kinds = ("payload", "elem")
-            yield from self._writers(leaf, number, self.linked[1:], kinds, f"{name}.links", of_stops=True)
+            yield from self._iterate_writers(
+                leaf, number, self.linked[1:], kinds, f"{name}.links", of_stops=True
+            )
         elif index > len(self.linked):
             parent = ranks[index - 1 : index]
-            yield from self._writers(leaf, number, parent, ("payload",), f"{name}.segments", of_stops=True)
+            yield from self._iterate_writers(
+                leaf, number, parent, ("payload",), f"{name}.segments", of_stops=True
+            )
 
-    def task_writers(self, leaf: str, number: int, loop: str) -> Iterator[LineWriter | EntryExchange]:
+    def write_tasks(self, leaf: str, number: int, loop: str) -> Iterator[LineWriter | EntryExchange]:
         """Yield the blocks that write the coordinates of an instance's tasks in a loop before the cut.
 
         ``leaf`` and ``number`` are those of ``writers``; ``loop`` is the loop before the cut.
         """
         name = f"{leaf}tasks.{loop}"
-        yield from self._writers(leaf, number, (loop,), ("coord",), name, level=NEVER)
+        yield from self._iterate_writers(leaf, number, (loop,), ("coord",), name, level=NEVER)
         if loop in self.linked[:1]:
-            yield from self._exchanges(leaf, f"{name}.heads")
+            yield from self._iterate_exchanges(leaf, f"{name}.heads")
 
-    def _exchanges(self, leaf: str, name: str) -> Iterator[EntryExchange]:
+    def _iterate_exchanges(self, leaf: str, name: str) -> Iterator[EntryExchange]:
         """Yield the block that replaces the head of a list when a node is added, if heads are moved."""
         output, memory = self.graph.einsum.output, self.memory
         chain = self.chains.get((output, self.linked[0], "payload"))
@@ -104,7 +110,7 @@ class StageWriters:
             self.clock,
             EntryExchange,
             name,
-            memory.work_address(array, rows.bytes_of(-(-entries // rows.entries))),
+            memory.work_address(array, rows.count_bytes(-(-entries // rows.entries))),
             line_bytes=memory.line,
             entries=rows.entries * rows.rows,
             outstanding=memory.timing.ahead,
@@ -132,9 +138,11 @@ class StageWriters:
         for kinds in (("coord", "elem"), ("payload",)):
             ranks = self.graph.orders[self.graph.einsum.output][-1:]
             prefix = f"{name}.{kinds[0]}s"
-            yield from self._writers(leaf, number, ranks, kinds, prefix, level=NEVER, reads_back=reads_back)
+            yield from self._iterate_writers(
+                leaf, number, ranks, kinds, prefix, level=NEVER, reads_back=reads_back
+            )
 
-    def _writers(
+    def _iterate_writers(
         self,
         leaf: str,
         number: int,
@@ -163,7 +171,7 @@ class StageWriters:
                     continue
                 rows = memory.rows(chain)
                 array = (output, "", self.graph.orders[output], rank, kind, 1)
-                base = memory.output_address(array, chain, number, reads_back=reads_back)
+                base = memory.place_output(array, chain, number, reads_back=reads_back)
                 writer = memory.machine.add_at(
                     self.clock,
                     ReadBackWriter if reads_back else LineWriter,

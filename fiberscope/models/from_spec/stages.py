@@ -13,7 +13,7 @@ from typing import Any
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.hw.streams.operations import BINARY
 from fiberscope.models.from_spec import PREFIX
-from fiberscope.models.from_spec.lanes import lane_loops, register_entries
+from fiberscope.models.from_spec.lanes import list_lane_loops, register_entries
 from fiberscope.models.trace.model import group_blocks
 from fiberscope.models.trace.specification import Component, Einsum, Specification, Stamp
 from fiberscope.workloads.expressions.expression import accesses
@@ -77,7 +77,7 @@ def refuse(specification: Specification, reason: str) -> ConfigurationError:
     return ConfigurationError(f"{PREFIX}{specification.name}: {reason}")
 
 
-def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
+def build_stages(specification: Specification, lanes: int = 0) -> list[Stage]:
     """Return the stages of a specification, in the order in which they run.
 
     Args:
@@ -95,13 +95,13 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
     for names in group_blocks(specification.einsums):  # only Einsums of one block can share a stage
         remaining = [by_name[name] for name in names]
         while remaining:
-            stage = _first_stage(specification, remaining, lanes)
+            stage = _build_first_stage(specification, remaining, lanes)
             stages.append(stage)
             remaining = remaining[len(stage.einsums) :]
     # Different tensors, such as ``T`` and ``t``, can have the same stage name.
     tensor_by_stage: dict[str, str] = {}
     for name in (stage.einsums[-1].name for stage in stages):
-        earlier = tensor_by_stage.setdefault(stage_name(name), name)
+        earlier = tensor_by_stage.setdefault(find_stage_name(name), name)
         if earlier != name:
             reason = (
                 f"the blocks of {earlier} and of {name} would have the same names; rename one of the tensors"
@@ -110,12 +110,12 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
     return stages
 
 
-def stage_name(einsum: str) -> str:
+def find_stage_name(einsum: str) -> str:
     """Return the name of the stage whose last Einsum has this name, the prefix of the names of its blocks."""
     return einsum.lower().replace("@", "_")
 
 
-def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str]:
+def list_skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str]:
     """Return the loops of an Einsum whose intersector is bound and skips ahead.
 
     Args:
@@ -146,25 +146,25 @@ def _check_einsum(specification: Specification, einsum: Einsum) -> None:
         raise refuse(specification, f"{name}: {output.tensor} has the same index twice")
 
 
-def _first_stage(specification: Specification, einsums: Sequence[Einsum], lanes: int) -> Stage:
+def _build_first_stage(specification: Specification, einsums: Sequence[Einsum], lanes: int) -> Stage:
     """Return the stage of the first Einsum; the stage also has the second one if a merger joins the two."""
     outer = _find_outer_loops(einsums[0])
     merger = _find_merger(specification, einsums, outer) if len(einsums) > 1 else None
     together = tuple(einsums[: 2 if merger else 1])
-    stage = replace(_stage_of(specification, together, outer), merger=merger)
+    stage = replace(_build_stage(specification, together, outer), merger=merger)
     if merger is None:
-        stage = _with_lanes(specification, stage, lanes)
+        stage = _assign_lanes(specification, stage, lanes)
     # Lanes can change the outer loops and the number of instances, which decide what is evicted.
     return replace(stage, **_find_rounds(specification, stage))
 
 
-def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage:
+def _assign_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage:
     """Return the stage with its innermost loops on lanes, if they are in space and have a number of lanes.
 
     If no other loop is in space, all instances and their lanes share each step.
     """
     einsum = stage.einsums[0]
-    loops = lane_loops(einsum)
+    loops = list_lane_loops(einsum)
     entries = register_entries(specification, einsum) if loops else 0
     lanes = lanes or (entries if entries > 1 else 0)
     if not (loops and lanes):
@@ -224,7 +224,7 @@ def _find_merger(
     return specification.configurations[second.bindings.config].components[bound.component]
 
 
-def _stage_of(specification: Specification, einsums: Sequence[Einsum], outer: tuple[str, ...]) -> Stage:
+def _build_stage(specification: Specification, einsums: Sequence[Einsum], outer: tuple[str, ...]) -> Stage:
     """Return a stage at the level with the most copies among its bound units or, without units, stores.
 
     Without any bound component, the stage has ``places``, which later give the number of instances.

@@ -23,7 +23,7 @@ def project_coordinates(blocks: Blocks, projection: Projection, coordinates: Seq
         projection: the coordinate.
         coordinates: coordinates of the loop of each term, repeated for each iteration of the innermost loop.
     """
-    if projection.plain:
+    if projection.plain_loop:
         return coordinates[0]
     terms = " ".join(f"{term.factor} {term.divisor} {term.size}" for term in projection.terms)
     inputs: dict[str, Wire | None] = {f"crd[{number}]": wire for number, wire in enumerate(coordinates)}

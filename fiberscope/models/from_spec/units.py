@@ -15,7 +15,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.user_machines import run_file
 from fiberscope.hw.streams.operations import BINARY
 from fiberscope.models.from_spec.stage_graph import StageGraph
-from fiberscope.models.from_spec.stages import Stage, stages_of
+from fiberscope.models.from_spec.stages import Stage, build_stages
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.trace.reference import has_reduction
 from fiberscope.models.trace.specification import Specification
@@ -34,7 +34,7 @@ VERILOG = (".v", ".sv")
 ADDS = "add"  # operation to which the component that sums runs must be bound
 
 
-def unit_of(stage: Stage, node: Node) -> str:
+def find_unit(stage: Stage, node: Node) -> str:
     """Return the name of the component that a node's block implements; empty if none is bound.
 
     Args:
@@ -78,18 +78,20 @@ def shared_units(specification: Specification) -> set[str]:
     return {component for (_einsum, component), count in counts.items() if count > 1}
 
 
-def units_on_lanes(specification: Specification, lanes: int) -> set[str]:
+def list_units_on_lanes(specification: Specification, lanes: int) -> set[str]:
     """Return the components of Einsums on lanes, whose operations the trace executes one after another.
 
     Args:
-        specification, lanes: arguments of ``stages_of``.
+        specification, lanes: arguments of ``build_stages``.
     """
-    all_bindings = [stage.einsums[0].bindings for stage in stages_of(specification, lanes) if stage.lanes]
+    all_bindings = [stage.einsums[0].bindings for stage in build_stages(specification, lanes) if stage.lanes]
     computing = {binding.component for bindings in all_bindings for binding in bindings.compute}
     return computing | {binding.component for bindings in all_bindings for binding in bindings.intersectors}
 
 
-def units_in(specification: Specification, stages: Sequence[tuple[Stage, StageGraph]]) -> dict[str, str]:
+def map_units_to_parts(
+    specification: Specification, stages: Sequence[tuple[Stage, StageGraph]]
+) -> dict[str, str]:
     """Return, for each component that a user-defined part can replace, the name of the machine's part.
 
     Args:
@@ -99,7 +101,7 @@ def units_in(specification: Specification, stages: Sequence[tuple[Stage, StageGr
     parts: dict[str, str] = {}
     for stage, graph in stages:
         for node in graph.graph.nodes.values():
-            unit = unit_of(stage, node) if node.type in PART_OF else ""
+            unit = find_unit(stage, node) if node.type in PART_OF else ""
             parts |= {unit: PART_OF[node.type]} if unit else {}
         for einsum in stage.einsums:
             bindings = einsum.bindings
@@ -136,7 +138,7 @@ class VerilogPart:
         raise SimulationError(f"{self.location}: {self.path} is Verilog, which runs by {command}")
 
 
-def user_part(node: YamlNode, location: str, folder: Path, part: str, specification: str) -> PartFactory:
+def load_user_part(node: YamlNode, location: str, folder: Path, part: str, specification: str) -> PartFactory:
     """Return the part that replaces a component: any callable of a Python file, or a ``VerilogPart``.
 
     Args:

@@ -74,7 +74,7 @@ def export_instance(
     bits = count_payload_bits(instance.nodes.values(), instance.blocks)
     hardware = Hardware(module, blocks, nodes, links, Sizes(bits, value_bits, points, machine.value_type))
     hardware.verilog()  # raises errors before a long run
-    links_by_consumer = {_port_name(link.consumer, prefix): link for link in links}
+    links_by_consumer = {_format_port_name(link.consumer, prefix): link for link in links}
     channels = {name: link.channel for name, link in links_by_consumer.items()}
     popped, pushed, arrivals = record_transcripts(machine.kernel, channels, instance.clock)
     payloads = [payload for tokens in pushed.values() for _cycle, _kind, payload, _value in tokens]
@@ -89,7 +89,9 @@ def export_instance(
         ]
         for end in verilog.entries
     }
-    ends_by_producer = {_port_name(link.producer, prefix): end for end, link in links_by_consumer.items()}
+    ends_by_producer = {
+        _format_port_name(link.producer, prefix): end for end, link in links_by_consumer.items()
+    }
     consumers = {end: id(link.consumer.component) for end, link in links_by_consumer.items()}
     expected = {end: popped[end] for end, consumer in consumers.items() if consumer in block_ids}
     expected |= {end: pushed[ends_by_producer[end]] for end in verilog.exits}
@@ -115,7 +117,7 @@ def _find_links(machine: MappedMachine, block_ids: Set[int]) -> list[Link]:
     return links
 
 
-def _port_name(end: End, instance: str) -> str:
+def _format_port_name(end: End, instance: str) -> str:
     """Return the name of a block's port in the module."""
     return f"{strip_machine(end.component, instance)}.{end.label}"
 

@@ -22,9 +22,9 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Prediction, Shape, cut_one
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
-from fiberscope.models.tiles.output import stationary_indices
+from fiberscope.models.tiles.output import list_stationary_indices
 from fiberscope.models.tiles.overlaps import Numbers, sort_with_last
-from fiberscope.models.tiles.probability import StatisticsByName, corrs
+from fiberscope.models.tiles.probability import StatisticsByName, compute_corrs
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
@@ -126,7 +126,7 @@ class CountedModel:
         results = self._products / self._compute_mean_overlap(shape[self._summed])
         # mean nonempty rows of the row operand's tile in a leaf: only these rows can have results
         candidates = float(sides[by_row].rows @ sides[by_column].tiles) / leaves
-        if stationary_indices(self._kernel, self._options):
+        if list_stationary_indices(self._kernel, self._options):
             leaves, results = self._merge_results(shape, sides, by_row, by_column, results)
         # results fall into leaves, and into rows of a leaf, uniformly; empty ones are not written
         # n results in m places leave about m exp(-n / m) places empty
@@ -154,7 +154,7 @@ class CountedModel:
         # given a product, both operands (taken as independent) have a nonzero at distance s with the product
         # of their shares; distance 0 is the product itself. Corrs end at the base tile: the rest adds nothing
         shares = [
-            corrs(self._statistics[name], self._summed, self._options.corrs)[:extent]
+            compute_corrs(self._statistics[name], self._summed, self._options.corrs)[:extent]
             for name in self._kernel.inputs
         ]
         return float(shares[0] @ shares[1])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from fiberscope.models.tiles.base import Shape, cut_one, pack_one
 from fiberscope.models.tiles.kernel import Kernel
-from fiberscope.models.tiles.reorder import growing_indices
+from fiberscope.models.tiles.reorder import list_growing_indices
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric
@@ -102,7 +102,7 @@ class Fitter:
         """
         # in a matrix product, one index of each operand grows, and its tile by the factor; if both indices
         # grow, each takes the square root
-        scaled_indices = self.kernel.order if every else growing_indices(self.kernel)
+        scaled_indices = self.kernel.order if every else list_growing_indices(self.kernel)
         for _round in range(_ROUNDS):
             if factor <= 1.0:
                 return None

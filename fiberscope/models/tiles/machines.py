@@ -12,7 +12,7 @@ from fiberscope.workloads.canonical import CsrArray
 AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 
-def with_tiles(
+def set_tiles(
     accelerator: Accelerator[AnyConfiguration], configured: AnyConfiguration, operands: Sequence[CsrArray]
 ) -> AnyConfiguration:
     """Return a machine's parameters with chosen tiles; unchanged if the parameters do not ask for a choice.

@@ -21,7 +21,7 @@ from fiberscope.models.tiles.joint import Joint
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import DEFAULTS, Options
 from fiberscope.models.tiles.predict import count_iterations, predict
-from fiberscope.models.tiles.reorder import compute_real_shape, growing_indices, iterate_reorderings
+from fiberscope.models.tiles.reorder import compute_real_shape, iterate_reorderings, list_growing_indices
 from fiberscope.models.tiles.statistics import Statistics, collect_all
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric, find_metric
@@ -190,7 +190,7 @@ class _Search:
         return max(statistics.max_tile for statistics in self.base_statistics.values())
 
     def _covers_growing_indices(self, shape: Shape) -> bool:
-        return all(shape[index] == self.extents[index] for index in growing_indices(self.kernel))
+        return all(shape[index] == self.extents[index] for index in list_growing_indices(self.kernel))
 
     def _fall_back(self, scheme: Scheme, reason: str) -> Scheme:
         """Return a scheme with the base tiling in place of its own, and the reason.

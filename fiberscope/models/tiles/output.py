@@ -14,9 +14,9 @@ from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.overlaps import Numbers
 from fiberscope.models.tiles.probability import (
     StatisticsByName,
-    nonzero_probability,
+    compute_nonzero_probability,
+    compute_union_probability,
     sum_corrs,
-    union_probability,
 )
 from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 from fiberscope.workloads.tiles.metrics import METRICS
@@ -57,7 +57,7 @@ def expect_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
     return float(METRICS[metric].fetched(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
 
-def stationary_indices(kernel: Kernel, options: Options) -> tuple[str, ...]:
+def list_stationary_indices(kernel: Kernel, options: Options) -> tuple[str, ...]:
     """Return the summed indices during whose loops a partial result stays in its buffer."""
     if options.output == "streamed":
         return ()
@@ -83,10 +83,10 @@ class _Estimate:
         """Return the density of a term from the mean densities of its tensors, at most 1."""
         union_rule = self._options.union
         if _is_sum(term):
-            return union_probability(
+            return compute_union_probability(
                 (self._compute_mean_density(operand) for operand in term.operands), union_rule
             )
-        product = nonzero_probability(term, lambda name: self._statistics[name].pr, union_rule)
+        product = compute_nonzero_probability(term, lambda name: self._statistics[name].pr, union_rule)
         # expected products at a position, over the mean number of products at a position with any
         extent = math.prod(self._shape[index] for index in self._list_summed_indices(term))
         return min(1.0, product * extent / self._overlap(term))
@@ -166,7 +166,10 @@ def _is_sum(term: Expression) -> TypeGuard[Operation]:
 
 
 def _unite_shares(shares: Sequence[Numbers], union_rule: str) -> Numbers:
-    """Return the union of shares by position, see ``union_probability``; an axis of length 1 broadcasts."""
+    """Return the union of shares by position; see ``compute_union_probability``.
+
+    An axis of length 1 broadcasts.
+    """
     if union_rule == "exact":
         return 1.0 - math.prod((1.0 - share for share in shares), start=np.ones(()))
     return np.minimum(1.0, sum(shares, start=np.zeros(())))

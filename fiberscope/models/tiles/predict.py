@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from fiberscope.models.tiles.base import Prediction, Shape
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import DEFAULTS, Options
-from fiberscope.models.tiles.output import expect_nonzeros, expect_size, stationary_indices
+from fiberscope.models.tiles.output import expect_nonzeros, expect_size, list_stationary_indices
 from fiberscope.models.tiles.probability import (
     StatisticsByName,
-    nonzero_probability,
-    partner_probability,
+    compute_nonzero_probability,
+    compute_partner_probability,
     sum_first_terms,
     tile_corrs,
 )
@@ -88,7 +88,7 @@ def _predict_single_load_traffic(
     bound = kernel.order[: depth + 1]  # indices that are known when the tile is loaded
     # p_tile is of the base tiling, the grid of the new shape
     tiles = operand.p_tile * math.prod(blocks[index] for index in operand.indices)
-    needed = partner_probability(kernel.expression, name, bound, statistics, options.union)
+    needed = compute_partner_probability(kernel.expression, name, bound, statistics, options.union)
     if options.loads == "common":
         needed *= _share_in_common(kernel, statistics, blocks, name)
     return operand.size_tile * tiles * needed
@@ -145,8 +145,10 @@ def _predict_visits(
     kernel: Kernel, statistics: StatisticsByName, blocks: Mapping[str, float], options: Options
 ) -> float:
     """Return the number of writes of partial results."""
-    share = nonzero_probability(kernel.expression, lambda name: statistics[name].p_tile, options.union)
-    stationary = stationary_indices(kernel, options)
+    share = compute_nonzero_probability(
+        kernel.expression, lambda name: statistics[name].p_tile, options.union
+    )
+    stationary = list_stationary_indices(kernel, options)
     positions = math.prod(size for index, size in blocks.items() if index not in stationary)
     if not stationary:
         return positions * share

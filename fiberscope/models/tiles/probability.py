@@ -23,7 +23,7 @@ StatisticsByName: TypeAlias = Mapping[str, Statistics]  # statistics of each ope
 UnionRule: TypeAlias = Literal["sum", "exact"]
 
 
-def corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
+def compute_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
     """Return Corrs of a contracted index by distance inside of a base tile.
 
     Args:
@@ -49,7 +49,7 @@ def tile_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
 
 def sum_corrs(statistics: Statistics, index: str, extent: int, reading: str) -> float:
     """Return the sum of Corrs over an extent; distances beyond the base tile add nothing."""
-    return float(corrs(statistics, index, reading)[:extent].sum())
+    return float(compute_corrs(statistics, index, reading)[:extent].sum())
 
 
 def sum_first_terms(terms: Numbers, term_count: float) -> float:
@@ -68,7 +68,7 @@ def _remove_edge_bias(terms: Numbers) -> Numbers:
     return terms * distance_count / (distance_count - np.arange(distance_count))
 
 
-def union_probability(probabilities: Iterable[float], union_rule: UnionRule) -> float:
+def compute_union_probability(probabilities: Iterable[float], union_rule: UnionRule) -> float:
     """Return the probability of a union: the sum, at most 1, or with ``exact`` of independent events.
 
     A union of no events has the probability 0.
@@ -78,7 +78,7 @@ def union_probability(probabilities: Iterable[float], union_rule: UnionRule) -> 
     return min(1.0, sum(probabilities))
 
 
-def nonzero_probability(
+def compute_nonzero_probability(
     expression: Expression, probability: Callable[[str], float], union_rule: UnionRule
 ) -> float:
     """Return the probability that an expression has a nonzero, from the probabilities of its tensors.
@@ -87,14 +87,18 @@ def nonzero_probability(
         expression: products, sums and differences of tensors, which are taken as independent. A difference
             counts as a sum.
         probability: returns the probability of a tensor, by its name.
-        union_rule: how probabilities of a sum are combined, see ``union_probability``.
+        union_rule: how probabilities of a sum are combined, see ``compute_union_probability``.
     """
     if isinstance(expression, Access):
         return probability(expression.tensor)
     # ``Kernel`` refuses expressions other than sums, differences and products of tensors
     assert isinstance(expression, Operation)
-    operands = [nonzero_probability(operand, probability, union_rule) for operand in expression.operands]
-    return math.prod(operands) if expression.operator == "*" else union_probability(operands, union_rule)
+    operands = [
+        compute_nonzero_probability(operand, probability, union_rule) for operand in expression.operands
+    ]
+    return (
+        math.prod(operands) if expression.operator == "*" else compute_union_probability(operands, union_rule)
+    )
 
 
 def tile_probability(statistics: Statistics, bound: Collection[str]) -> float:
@@ -109,7 +113,7 @@ def tile_probability(statistics: Statistics, bound: Collection[str]) -> float:
     )
 
 
-def partner_probability(
+def compute_partner_probability(
     expression: Expression,
     tensor: str,
     bound: Collection[str],
@@ -126,7 +130,7 @@ def partner_probability(
         tensor: name of the tensor.
         bound: indices whose outer coordinates are given.
         statistics: statistics of each tensor, by name.
-        union_rule: see ``union_probability``.
+        union_rule: see ``compute_union_probability``.
     """
     if isinstance(expression, Access):
         return 1.0
@@ -135,12 +139,14 @@ def partner_probability(
     (own_factor,) = (
         factor for factor in expression.operands if tensor in {access.tensor for access in accesses(factor)}
     )
-    partner_share = partner_probability(own_factor, tensor, bound, statistics, union_rule)
+    partner_share = compute_partner_probability(own_factor, tensor, bound, statistics, union_rule)
     # the other terms of a sum do not restrict the tensor
     if expression.operator != "*":
         return partner_share
     return partner_share * math.prod(
-        nonzero_probability(factor, lambda name: tile_probability(statistics[name], bound), union_rule)
+        compute_nonzero_probability(
+            factor, lambda name: tile_probability(statistics[name], bound), union_rule
+        )
         for factor in expression.operands
         if factor is not own_factor
     )

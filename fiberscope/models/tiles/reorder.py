@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from fiberscope.models.tiles.kernel import Kernel
 
 
-def growing_indices(kernel: Kernel) -> tuple[str, ...]:
+def list_growing_indices(kernel: Kernel) -> tuple[str, ...]:
     """Return the indices in which tiles grow: those of the result."""
     return tuple(index for index in kernel.order if index not in kernel.contracted)
 
@@ -57,7 +57,7 @@ def compute_real_shape(kernel: Kernel, edge: int, factor: float) -> dict[str, fl
     if factor == 1.0:
         return dict.fromkeys(kernel.order, float(edge))
     sizes = dict.fromkeys(kernel.contracted, _compute_summed_edge(edge, factor, len(kernel.contracted)))
-    for number, index in enumerate(growing_indices(kernel)):
+    for number, index in enumerate(list_growing_indices(kernel)):
         # the first growing index takes at most T RF; the others take what the operands' base tiles leave, or
         # T RF if no operand limits them
         limits = list(_iterate_limits(kernel, edge, sizes, index))
@@ -84,7 +84,7 @@ def _iterate_limits(kernel: Kernel, edge: int, sizes: Mapping[str, float], index
 def _covers_growing_indices(kernel: Kernel, edge: int, extents: Mapping[str, int], factor: float) -> bool:
     """Return whether a factor's shape covers the tensors in all growing indices."""
     shape = compute_real_shape(kernel, edge, factor)
-    return all(shape[index] >= extents[index] for index in growing_indices(kernel))
+    return all(shape[index] >= extents[index] for index in list_growing_indices(kernel))
 
 
 def _limit_shape(shape: Mapping[str, float], extents: Mapping[str, int]) -> dict[str, int]:

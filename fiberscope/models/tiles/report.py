@@ -13,7 +13,7 @@ from fiberscope.models.tiles.baselines.drt import Dynamic
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import MeasuredTraffic
 from fiberscope.models.tiles.plan import Plan
-from fiberscope.models.tiles.probability import corrs
+from fiberscope.models.tiles.probability import compute_corrs
 from fiberscope.models.tiles.statistics import Statistics, from_json, to_document
 from fiberscope.results.report.files import read_text
 from fiberscope.results.report.table import Table, format_percent
@@ -159,7 +159,7 @@ def _build_statistics_table(plan: Plan) -> Table:
     table = Table(f"{plan.kernel}; buffers of {plan.capacity:,} {plan.metric.unit}", columns)
     for name, tensor_statistics in plan.statistics.items():
         sums = ", ".join(
-            f"{index} {corrs(tensor_statistics, index, plan.options.corrs).sum():.4g}"
+            f"{index} {compute_corrs(tensor_statistics, index, plan.options.corrs).sum():.4g}"
             for index in tensor_statistics.corrs
         )
         shares = " ".join(f"{share:.4g}" for share in tensor_statistics.pr_tile_index)

@@ -17,9 +17,9 @@ from fiberscope.accelerators.machine import Accelerator, CachedTraffic
 from fiberscope.accelerators.problem_settings import SECTION, ProblemMaker
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
-from fiberscope.base.notebook import progress_callback
+from fiberscope.base.notebook import open_progress_callback
 from fiberscope.base.progress import Progress, ignore_progress
-from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.models.tiles.machines import set_tiles
 from fiberscope.models.trace.energy import compute_energy
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import Draft, draft
@@ -93,7 +93,7 @@ def model(
         settings=list_given_settings(settings),
         exact=exact,
     )
-    with progress_callback(progress) as callback:
+    with open_progress_callback(progress) as callback:
         modelled_run = prepare(
             specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=callback
         )
@@ -387,7 +387,7 @@ def _choose_machine_symbols(
     accelerator: Accelerator[Any], configuration: Configuration, matrices: Sequence[CsrArray]
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
     """Return the symbols that the machine chooses, and descriptions; the machine's tiles are chosen first."""
-    return accelerator.symbols(with_tiles(accelerator, configuration, matrices), *matrices)
+    return accelerator.symbols(set_tiles(accelerator, configuration, matrices), *matrices)
 
 
 def _factor(operand: CascadeOperand, spec_draft: Draft, *, is_left: bool) -> CsrArray:

@@ -34,7 +34,7 @@ class Coiteration(Loop):
         """Run the body at each coordinate at which the condition holds."""
         while self._can_hold():  # an intersection ends with its first fiber, a union with its last
             self.steps += 1
-            coordinate = self._next_coordinate()
+            coordinate = self._find_next_coordinate()
             self._find_present(coordinate)
             if self._condition_holds():
                 self._enter_all()
@@ -54,7 +54,7 @@ class Coiteration(Loop):
             self.presence[number] = cursor.head_coordinate != AT_END
         return self._condition_holds()
 
-    def _next_coordinate(self) -> int:  # C: noexcept
+    def _find_next_coordinate(self) -> int:  # C: noexcept
         coordinate = AT_END  # C: long
         for item in self.cursors:
             cursor: Cursor = item

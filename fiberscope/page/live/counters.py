@@ -33,7 +33,7 @@ class MachineCounters:
         self._kernel = kernel
         self.components = {component.name: component for component in kernel.components}
         self.families = list(dict.fromkeys(map(family_name, self.components)))
-        self._lookahead_names = _lookahead_components(kernel)
+        self._lookahead_names = _list_lookahead_components(kernel)
         self._channels = self._list_bounded_channels()
         # Columns of the ledger: the four states of each family, then the tokens of each channel.
         first_states = {family: STATES * index for index, family in enumerate(self.families)}
@@ -85,11 +85,11 @@ class MachineCounters:
         self._ledger.read(row, time)
         return {
             "states": row[: self._state_count].tolist(),
-            "channels": self._fullest_families(np.frombuffer(row, dtype=np.int64)[self._state_count :]),
-            "waits": self._longest_waits(time),
+            "channels": self._find_fullest_families(np.frombuffer(row, dtype=np.int64)[self._state_count :]),
+            "waits": self._find_longest_waits(time),
         }
 
-    def _fullest_families(self, tokens: np.ndarray[Any, Any]) -> list[tuple[str, int, int, int, int]]:
+    def _find_fullest_families(self, tokens: np.ndarray[Any, Any]) -> list[tuple[str, int, int, int, int]]:
         """Return family, channels, full channels, tokens and capacity of the fullest families."""
         count = len(self._channel_families)
         tokens_by_family = np.bincount(self._family_numbers, tokens, count).astype(np.int64)
@@ -104,7 +104,7 @@ class MachineCounters:
             if tokens_by_family[index]
         ]
 
-    def _longest_waits(self, time: int) -> list[tuple[str, str, int, Sequence[str]]]:
+    def _find_longest_waits(self, time: int) -> list[tuple[str, str, int, Sequence[str]]]:
         """Return component, port, cycles and peers of the longest waits."""
         waiting = []
         for component in self._kernel.components:
@@ -163,7 +163,7 @@ class MachineCounters:
         return WaitChains(self._kernel)
 
 
-def _lookahead_components(kernel: Kernel) -> set[str]:
+def _list_lookahead_components(kernel: Kernel) -> set[str]:
     """Return the components of lookahead models; a traced run has none."""
     if not isinstance(kernel, LookaheadKernel) or kernel.tracer is not None:
         return set()

@@ -30,7 +30,7 @@ RUNNING, PAUSED = "running", "paused"
 
 
 @contextmanager
-def live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
+def open_live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
     """Yield the live view of a run; print its address to stderr, and complete the recordings at the end.
 
     Args:
@@ -54,7 +54,7 @@ class LiveRun:
     """Control of the machines of a run by a page, which shows counters, pauses the run, and records it.
 
     Pass the result of ``run_options`` to ``RunRequest.run``, which calls ``drive`` for each phase of the run.
-    At the end, call ``close``, as ``live_run`` does.
+    At the end, call ``close``, as ``open_live_run`` does.
 
     Args:
         view: the server of the page.

@@ -64,12 +64,12 @@ class RequestFilter:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward a request to the application, or answer with status 403."""
-        if scope["type"] == "http" and (reason := self._rejection(Request(scope))):
+        if scope["type"] == "http" and (reason := self._find_rejection(Request(scope))):
             await PlainTextResponse(reason, 403, HEADERS)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    def _rejection(self, request: Request) -> str:
+    def _find_rejection(self, request: Request) -> str:
         """Return the reason to reject a request; empty if it is accepted.
 
         The Host must be this server, so that no foreign name that resolves to this computer is accepted. The

@@ -24,7 +24,7 @@ WAIT_SECONDS = 0.1  # interval of checks for the end of the session
 
 
 @contextmanager
-def live_debugger(port: str, title: str) -> Iterator[Callable[[Session], LiveSession]]:
+def open_live_debugger(port: str, title: str) -> Iterator[Callable[[Session], LiveSession]]:
     """Yield a function that shows a session on a page; print the address to stderr.
 
     Start the session within the context, because its processes must not outlive the link to the server.
@@ -138,18 +138,18 @@ class LiveSession:
 
 
 @cache
-def _cached_counters(kernel: Kernel) -> MachineCounters:
+def _find_counters(kernel: Kernel) -> MachineCounters:
     """Return the cached counters of the machine of this process."""
     return MachineCounters(kernel)
 
 
 def _read_names(machine: Machine, _time: int) -> dict[str, list[str]]:
-    return _cached_counters(machine.kernel).names
+    return _find_counters(machine.kernel).names
 
 
 def _read_counts(machine: Machine, time: int, selected: str) -> tuple[dict[str, Any], tuple[int, int]]:
     """Return the counters with those of a component, and the progress."""
-    return _cached_counters(machine.kernel).read_with(selected, time), machine.progress()
+    return _find_counters(machine.kernel).read_with(selected, time), machine.progress()
 
 
 def _draw(machine: Machine, _time: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ PUBLISH_SECONDS = 0.5  # interval of publications
 
 
 @contextmanager
-def live_sweep(port: str, title: str) -> Iterator[Follow]:
+def open_live_sweep(port: str, title: str) -> Iterator[Follow]:
     """Yield a function that shows the progress of a sweep on a page; print the address to stderr.
 
     An error that ends the context is shown on the page.

@@ -36,7 +36,7 @@ def svg(graph: Graph, layout: Layout, title: str, marks: Iterable[str] = ()) -> 
     left, right, bottom = layout.extent
     frames = list(_iterate_frames(graph, layout))
     middle, height = (left + right) / 2, bottom + 2 * MARGIN + LEGEND_HEIGHT
-    entries = _legend_widths(graph)
+    entries = _compute_legend_widths(graph)
     width = max(right - left, sum(entries.values())) + 2 * MARGIN
     framed = {name for _, _, members in frames for name in members}
     parts = [
@@ -142,10 +142,10 @@ def _compute_rounding_point(corner: Point, neighbour: Point) -> Point:
 def _format_box(shape: Box, centre: Point, framed: bool) -> str:
     # a frame already shows the scope and the count
     label = shape.name.rpartition(".")[2] if framed else _label_with_count(shape.name, shape.count)
-    return box(centre, (WIDTH, HEIGHT), shape.kind, label)
+    return draw_box(centre, (WIDTH, HEIGHT), shape.kind, label)
 
 
-def box(centre: Point, size: tuple[float, float], kind: str, label: str) -> str:
+def draw_box(centre: Point, size: tuple[float, float], kind: str, label: str) -> str:
     """Return a box around its label; the kind is a key of ``COLOURS``, lengths are in pixels."""
     fill, border = COLOURS[kind]
     (x, y), (width, height) = centre, size
@@ -162,7 +162,7 @@ def _shrink(label: str, width: float) -> str:
     return "" if scale >= 1 else f' style="font-size:{FONT_SIZE * scale:.1f}px"'
 
 
-def _legend_widths(graph: Graph) -> dict[str, float]:
+def _compute_legend_widths(graph: Graph) -> dict[str, float]:
     """Return the width in pixels of the legend's entry for each kind of box in the graph."""
     shown = {box.kind for box in graph.boxes.values()}
     # 26 for the coloured square and the gaps, 6.6 for a letter of 11 pixels

@@ -79,10 +79,10 @@ def _track(component: Component, wiring: Wiring) -> TrackedComponent:
     peers = [wiring.peers(stall) for stall in stalls]
     peers_by_array: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for stall, names in zip(stalls, peers, strict=True):
-        peers_by_array[stall.direction, _port_name(stall)].update(names)
+        peers_by_array[stall.direction, _strip_index(stall)].update(names)
     single_peers = {key for key, names in peers_by_array.items() if len(names) == 1}
     labels = [
-        _format_state_label(stall, (stall.direction, _port_name(stall)) in single_peers) for stall in stalls
+        _format_state_label(stall, (stall.direction, _strip_index(stall)) in single_peers) for stall in stalls
     ]
     waits_for = dict(zip(labels, peers, strict=True))
     inputs = {
@@ -95,13 +95,13 @@ def _track(component: Component, wiring: Wiring) -> TrackedComponent:
     )
 
 
-def _port_name(stall: Stall) -> str:
+def _strip_index(stall: Stall) -> str:
     """Return the name of a port without its index."""
     return stall.label.partition("[")[0]
 
 
 def _format_state_label(stall: Stall, has_one_peer: bool) -> str:
-    port = _port_name(stall) if has_one_peer else stall.label
+    port = _strip_index(stall) if has_one_peer else stall.label
     return f"{'wait' if stall.direction == 'input' else 'full'}:{port}"
 
 
@@ -109,7 +109,7 @@ def _collect_queues(component: Component, wiring: Wiring) -> dict[str, Queue]:
     queues: dict[str, Queue] = {}
     for stall in wiring.links(component):
         if stall.direction == "input":
-            queues.setdefault(_port_name(stall), Queue()).add(stall.channels[0])
+            queues.setdefault(_strip_index(stall), Queue()).add(stall.channels[0])
     return queues
 
 
@@ -193,7 +193,7 @@ class StateWatch:
         chains = self._chains.recorded() if self._chains is not None else None
         available_bytes = self._max_bytes - (len(chains.model_dump_json()) if chains is not None else 0)
         while self._columns.estimate_document_bytes(cycles, tokens) > available_bytes and len(cycles) > 1:
-            cycles, tokens, interval = _sum_pairs(cycles), _last_of_pairs(tokens), 2 * interval
+            cycles, tokens, interval = _sum_pairs(cycles), _select_last_of_pairs(tokens), 2 * interval
         components = dict(self._columns.iterate_component_states(cycles, tokens))
         return StateTimeline(
             start=self._start,
@@ -285,7 +285,7 @@ def _sum_pairs(cycles: Counts) -> Counts:
     return np.add.reduceat(cycles, range(0, len(cycles), 2), axis=0)
 
 
-def _last_of_pairs(tokens: Counts) -> Counts:
+def _select_last_of_pairs(tokens: Counts) -> Counts:
     """Return every second row, and the last row if their number is odd."""
     return np.concatenate([tokens[1::2], tokens[len(tokens) - len(tokens) % 2 :]])
 

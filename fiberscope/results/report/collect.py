@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from fiberscope.accelerators.machine import Accelerator, Model
 from fiberscope.accelerators.user_parts import origin
-from fiberscope.base.collector import paused_collector
+from fiberscope.base.collector import pause_collector
 from fiberscope.results.costs.prices import Prices
 from fiberscope.results.costs.run_costs import RunActivity
 from fiberscope.results.report import costs, parts
@@ -71,7 +71,7 @@ class CheckedAnswer:
         return cls(problem.solution(answer), problem.outline(answer), problem.check(answer))
 
 
-@paused_collector()
+@pause_collector()
 def report(
     accelerator: Accelerator[Any],
     problem: Problem,

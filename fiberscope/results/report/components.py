@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STATES = ("busy", "input_stall", "output_stall", "idle")
-COUNTS = ("cycles", *STATES)
+CYCLE_COLUMNS = ("cycles", *STATES)
 
 
 class Component(ReportPart):
@@ -94,7 +94,9 @@ class Components(dict[str, Component]):
         names of ports mean different things in different components.
         """
         names = dict.fromkeys(name for component in self.values() for name in component.counters)
-        sums = {state: sum(getattr(component, state) for component in self.values()) for state in COUNTS}
+        sums = {
+            state: sum(getattr(component, state) for component in self.values()) for state in CYCLE_COLUMNS
+        }
         counters = {
             name: sum(component.counters.get(name, 0) for component in self.values()) for name in names
         }
@@ -114,12 +116,12 @@ class Components(dict[str, Component]):
         rows = [
             {
                 "family": family_name(name),
-                **{count: getattr(component, count) for count in COUNTS},
+                **{count: getattr(component, count) for count in CYCLE_COLUMNS},
                 **component.counters,
             }
             for name, component in self.items()
         ]
-        columns = dict.fromkeys(["family", *COUNTS, *(column for row in rows for column in row)])
+        columns = dict.fromkeys(["family", *CYCLE_COLUMNS, *(column for row in rows for column in row)])
         # components have different counters: the columns are all of them, and gaps are filled with null
         frame = pd.DataFrame(rows, index=pd.Index(list(self), name="component"), columns=list(columns))
         # numpy's integers have no null, and floats would round large counts

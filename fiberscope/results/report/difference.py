@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fiberscope.results.report.components import STATES
 from fiberscope.results.report.estimates import Significance, compare_cycles
-from fiberscope.results.report.families import Family, families
+from fiberscope.results.report.families import Family, group_families
 from fiberscope.results.report.numbers import flatten_parameters
 from fiberscope.results.report.parts import Conversion, Record, Source, TensorTraffic
 from fiberscope.results.report.table import Table
@@ -219,7 +219,7 @@ def _iterate_changes(before: Record, after: Record) -> Iterator[Change]:
         yield _share_change("memory bandwidth used", before.memory.utilization, after.memory.utilization)
     if before.cycles_interval or after.cycles_interval:  # a sampled run has no components
         return
-    families_before, families_after = families(before.components), families(after.components)
+    families_before, families_after = group_families(before.components), group_families(after.components)
     for name in dict.fromkeys([*families_before, *families_after]):
         yield from _iterate_family_changes(name, families_before.get(name), families_after.get(name))
 

@@ -57,7 +57,7 @@ def list_members(family: str, components: Mapping[str, Component]) -> list[Compo
     return [component for name, component in components.items() if family_name(name) == family]
 
 
-def families(components: Mapping[str, Component]) -> dict[str, Family]:
+def group_families(components: Mapping[str, Component]) -> dict[str, Family]:
     """Return the families of a machine's components by name, in the order of their first members."""
     components_by_family: dict[str, dict[str, Component]] = {}
     for name, component in components.items():
@@ -152,7 +152,7 @@ def bottleneck(
     """
     if not components:
         return ""
-    kinds, known_utilization = families(components), memory_utilization or 0.0
+    kinds, known_utilization = group_families(components), memory_utilization or 0.0
     workers = find_busiest_stage(accelerator.worker_families, kinds)
     if workers is None or workers.cycles == 0:
         return "There was nothing to do."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.base.errors import InputError
 from fiberscope.base.extras import missing
 from fiberscope.results.report.estimates import format_interval
-from fiberscope.results.report.families import families
+from fiberscope.results.report.families import group_families
 from fiberscope.results.report.files import check_writable, write_bytes
 from fiberscope.results.report.parts import Iteration, Occupancy, Record, Teaal, Timeline
 from fiberscope.results.report.surrogates import format_footnote
@@ -133,7 +133,7 @@ def figure(report: Record) -> Figure:
     Raises:
         InputError: matplotlib is missing.
     """
-    kinds = len(families(report.components)) or len(report.levels)
+    kinds = len(group_families(report.components)) or len(report.levels)
     heights = [1.5 + 0.24 * (kinds or 2 * bool(report.teaal) + len(report.traffic))]
     heights += [1.5 + 0.3 * len(report.levels)] if report.levels else []
     timeline = report.timeline if report.cycles else None  # without cycles there is no rate
@@ -168,7 +168,7 @@ def figure(report: Record) -> Figure:
 
 def _draw_states(axes: Axes, report: Record) -> None:
     """Draw a bar for each family, with stacked states."""
-    kinds = list(families(report.components).values())
+    kinds = list(group_families(report.components).values())
     starts = [0.0] * len(kinds)
     for state, label, colour in STATES:
         shares = [100 * kind.share(getattr(kind, state)) for kind in kinds]

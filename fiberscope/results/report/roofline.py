@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.families import Family, families, list_members
+from fiberscope.results.report.families import Family, group_families, list_members
 from fiberscope.results.report.parts import Component
 
 
@@ -56,7 +56,7 @@ def choose_useful_name(work: str, names: Container[str]) -> str:
 
 def _find_workers(work: str, count: int, components: Mapping[str, Component]) -> Family | None:
     """Return the family whose counters cover all operations."""
-    for name, family in families(components).items():
+    for name, family in group_families(components).items():
         if sum(component.counters.get(work, 0) for component in list_members(name, components)) == count:
             return family
     return None

@@ -14,7 +14,7 @@ from rich.text import Text
 from fiberscope.results.report.analytical import tables
 from fiberscope.results.report.cost_lines import format_cost_lines, scale_unit
 from fiberscope.results.report.estimates import format_interval
-from fiberscope.results.report.families import Family, families, list_rounds_of_stages
+from fiberscope.results.report.families import Family, group_families, list_rounds_of_stages
 from fiberscope.results.report.parts import Cached, Chain, Memory, Operand, Record, Sampling
 from fiberscope.results.report.table import print_trimmed
 from fiberscope.workloads.verification import describe_overflows
@@ -80,8 +80,8 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
     parts += [_step_table(report.chain), ""] if report.chain else []
     parts += [*_build_cycle_table(report, width, ascii_only), ""] if report.components else []
     parts += [_build_traffic_table(report)] if report.traffic else []
-    parts += [_labelled_lines(("Cached", _describe_cached(report.cached)))] if report.cached else []
-    parts += [_labelled_lines(("Not moved", describe_unmoved(report)))] if report.unmoved else []
+    parts += [_label_lines(("Cached", _describe_cached(report.cached)))] if report.cached else []
+    parts += [_label_lines(("Not moved", describe_unmoved(report)))] if report.unmoved else []
     parts += [_format_memory_lines(report.memory)] if report.memory else []
     parts += [""] if report.traffic or report.memory or report.unmoved else []
     bottleneck = "" if report.ending == "deadlock" else report.bottleneck
@@ -92,7 +92,7 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
         "Verified": verification_line(report),
         "Host": _describe_host(report),
     }
-    parts.append(_labelled_lines(*closing_lines.items()))
+    parts.append(_label_lines(*closing_lines.items()))
     return Group(*parts)
 
 
@@ -157,7 +157,7 @@ def _total_lines(report: Record) -> RenderableType:
     formats = ("Formats", ", ".join(f"{name}:{stored}" for name, stored in report.formats.items()))
     closing_lines = iterations, ("Product", product), formats, chosen
     stages = ("Stages", "; ".join(_describe_stages(report.stages)))
-    return _labelled_lines(("Cycles", cycles), stages, sampled, ("Operations", operations), *closing_lines)
+    return _label_lines(("Cycles", cycles), stages, sampled, ("Operations", operations), *closing_lines)
 
 
 def _describe_stages(cycles: Mapping[str, int]) -> Iterator[str]:
@@ -217,7 +217,7 @@ def _describe_iterations(report: Record) -> str:
     )
 
 
-def _labelled_lines(*rows: tuple[str, str | Text]) -> RenderableType:
+def _label_lines(*rows: tuple[str, str | Text]) -> RenderableType:
     """Return labelled lines; empty texts are omitted."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True, min_width=10)
@@ -229,7 +229,7 @@ def _labelled_lines(*rows: tuple[str, str | Text]) -> RenderableType:
 
 
 def _build_cycle_table(report: Record, width: int, ascii_only: bool) -> list[RenderableType]:
-    kinds = list(families(report.components).values())
+    kinds = list(group_families(report.components).values())
     bar_width = max(10, width - LABEL_WIDTH - 32)
     table = Table.grid(padding=(0, 1))
     table.add_column(width=LABEL_WIDTH, no_wrap=True, overflow="ellipsis")
@@ -312,7 +312,7 @@ def _format_memory_lines(memory: Memory) -> RenderableType:
     used, peak = memory.bytes_per_second / 2**30, memory.peak_bytes_per_second / 2**30
     text = f"{used:,.1f} of {peak:,.1f} GiB/s used ({memory.utilization:.0%}){rows}"
     note = "a busy channel holds a request, whether or not data is moving" if accesses else ""
-    return _labelled_lines(("Memory", text), ("", note))
+    return _label_lines(("Memory", text), ("", note))
 
 
 def _describe_conversions(report: Record) -> str:

@@ -112,10 +112,10 @@ class Table:
         from html import escape
 
         head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
-        rows = "".join(f"<tr>{''.join(self._cells(map(escape, row)))}</tr>" for row in self.rows)
+        rows = "".join(f"<tr>{''.join(self._format_cells(map(escape, row)))}</tr>" for row in self.rows)
         return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>"
 
-    def _cells(self, row: Iterable[str]) -> Iterator[str]:
+    def _format_cells(self, row: Iterable[str]) -> Iterator[str]:
         for column, cell in enumerate(row):
             yield f'<td style="text-align:{"left" if self._is_left(column) else "right"}">{cell}</td>'
 

@@ -112,10 +112,12 @@ class Row(NamedTuple):
 
     def schema(self) -> pa.Schema:
         """Return the fixed columns and the row's own columns."""
-        own_fields = (self._field(name, value) for name, value in self.values.items() if name not in FIXED)
+        own_fields = (
+            self._build_field(name, value) for name, value in self.values.items() if name not in FIXED
+        )
         return pa.schema([*_FIELDS, *own_fields])
 
-    def _field(self, name: str, value: object) -> pa.Field:
+    def _build_field(self, name: str, value: object) -> pa.Field:
         key = self.parameters.get(name)
         return pa.field(name, _type_of(value), metadata=None if key is None else {KEY: key.encode()})
 

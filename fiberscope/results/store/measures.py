@@ -8,7 +8,7 @@ from typing import Any
 
 from fiberscope.results.report.components import STATES
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.families import Family, families, find_busiest_stage
+from fiberscope.results.report.families import Family, find_busiest_stage, group_families
 from fiberscope.results.report.numbers import numbers
 
 
@@ -19,7 +19,7 @@ def measures(report: Report, stages: Iterable[str]) -> dict[str, Any]:
         report: the report of the run.
         stages: the working family of each stage; empty for a model without timing.
     """
-    kinds = families(report.components)
+    kinds = group_families(report.components)
     return {
         **numbers(report),
         **_list_worker_columns(find_busiest_stage(stages, kinds)),

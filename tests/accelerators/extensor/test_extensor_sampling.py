@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import fiberscope
-from fiberscope.accelerators.extensor.sampling import ExTensorSampler, SplicedExTensor
+from fiberscope.accelerators.extensor.sampling import ExTensorSampler, SelectedPairsExTensor
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.testing import run_to_end
 from fiberscope.sim.errors import SimulationError
@@ -34,16 +34,18 @@ def sampler(pair, make):
 
 def spliced(made, pair, make, chosen):
     """A run of the chosen pairs of tiles."""
-    return run_to_end(SplicedExTensor(make, *pair, work=made.work, chosen=chosen, tell=nobody))
+    return run_to_end(
+        SelectedPairsExTensor(make, *pair, pair_work=made.work, pair_numbers=chosen, tell=nobody)
+    )
 
 
 @given(operands(), MAKES)
 @settings(max_examples=25, deadline=None)
 def test_the_work_of_all_pairs_is_that_of_the_run(pair, make):
     made, whole = sampler(pair, make)
-    assert made._operations() == whole.operations()
-    assert made._traffic() == whole.traffic()
-    assert made._minimum_bytes() == whole.traffic_minimum_bytes()
+    assert made._sum_operations() == whole.operations()
+    assert made._sum_traffic() == whole.traffic()
+    assert made._sum_minimum_bytes() == whole.traffic_minimum_bytes()
 
 
 @pytest.mark.astray  # memory holds elements that nothing has written

@@ -6,7 +6,7 @@ from extensor_bench import TINY, configured, random_matrix
 import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor
-from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.models.tiles.machines import set_tiles
 from fiberscope.models.tiles.microtiles import choose_microtiles
 from fiberscope.models.trace.api import model
 
@@ -50,7 +50,7 @@ def test_shapes_are_whole_microtiles_and_cover_what_the_extents_have():
 
 def test_published_tiles_are_left_to_the_machine():
     shipped = configured()
-    assert with_tiles(ACCELERATOR, shipped, ()) is shipped
+    assert set_tiles(ACCELERATOR, shipped, ()) is shipped
 
 
 def test_what_cannot_be_costs_one_line():

@@ -12,7 +12,7 @@ from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
 from fiberscope.accelerators.gamma.splice import join_windows, run_windows
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
-from fiberscope.base.sharing import sharing
+from fiberscope.base.sharing import share_results
 
 MATRIX = "uniform:rows=3000,cols=3000,nonzeros=24000"
 SMALL = {"pe.count": 4, "memory.channels": 2, "fibercache.size": "96KiB", "fibercache.banks": 6}
@@ -177,7 +177,7 @@ def test_designs_that_share_functional_passes_have_the_same_reports():
         return report.model_dump(exclude=circumstances)
 
     alone = [run(design) for design in DESIGNS]
-    with sharing(64 << 20) as results:
+    with share_results(64 << 20) as results:
         together = [run(design) for design in DESIGNS]
     assert together == alone
     operands, counts, caches = 6, 5, 1
@@ -186,7 +186,7 @@ def test_designs_that_share_functional_passes_have_the_same_reports():
 
 def test_a_functional_pass_is_not_shared_with_another_matrix_or_radix():
     a, b = small_operands()
-    with sharing(64 << 20) as results:
+    with share_results(64 << 20) as results:
         first = FunctionalPass(configured(), a, b)
         FunctionalPass(configured(**{"pe.radix": 2}), a, b)
         FunctionalPass(configured(), a[::-1], b)

@@ -17,7 +17,7 @@ from kept import check_kept_section
 from studies import study
 
 from fiberscope.page.document import page
-from fiberscope.page.reports import side_by_side
+from fiberscope.page.reports import compare_reports
 from fiberscope.page.run import run_data
 from fiberscope.page.study import study_data
 from fiberscope.results.report.document import Report
@@ -84,7 +84,7 @@ def test_the_data_of_a_report(name: str) -> None:
 
 def test_the_data_of_two_reports() -> None:
     new, old = (report(f"{version}/gamma") for version in ("0.2.0", "0.1.0"))
-    check_kept("side by side", side_by_side([new, old, new], "Both"))
+    check_kept("side by side", compare_reports([new, old, new], "Both"))
 
 
 def test_the_data_of_a_study(tmp_path: Path) -> None:

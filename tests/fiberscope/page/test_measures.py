@@ -10,7 +10,7 @@ import pandas as pd
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fiberscope.page.measures import select_rows, with_rates
+from fiberscope.page.measures import add_rates, select_rows
 from fiberscope.page.study import study_data
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import encode_row
@@ -107,7 +107,7 @@ def test_rates_count_useful_multiplications_and_the_peak_all_of_them() -> None:
             **{state: [5, 5] for state in ("busy", "input_stall", "output_stall", "idle")},
         }
     )
-    rates = with_rates(table)
+    rates = add_rates(table)
     assert rates["operations_per_second"].tolist() == [5, 50]
     assert rates["intensity"].tolist() == [0.2, 2]
     assert rates["workers_peak_per_second"].tolist() == [200, 200]
@@ -130,12 +130,12 @@ def test_rates_exist_if_and_only_if_their_divisors_are_not_0() -> None:
             **{state: [0, 0] for state in ("input_stall", "output_stall", "idle")},
         }
     )
-    rates = with_rates(table)
+    rates = add_rates(table)
     expected = {"intensity": 6, "traffic_over_least": 1, "workers_busy": 1, "workers_peak_per_second": 6e9}
     for name, value in expected.items():
         assert math.isnan(rates[name][0]), name
         assert rates[name][1] == pytest.approx(value), name
-    assert with_rates(table.assign(seconds=[0.0, 1e-9]))["operations_per_second"].isna().tolist() == [
+    assert add_rates(table.assign(seconds=[0.0, 1e-9]))["operations_per_second"].isna().tolist() == [
         True,
         False,
     ]

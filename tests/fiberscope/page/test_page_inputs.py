@@ -16,7 +16,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.page.document import LIBRARY, SCRIPTS, STYLES, page
 from fiberscope.page.drawing import STATES, _draw_bars, _share_states
 from fiberscope.page.run import _check_states
-from fiberscope.page.study import _mark_surrogates, _relative_half_widths
+from fiberscope.page.study import _compute_half_widths, _mark_surrogates
 from fiberscope.page.written import make_page
 from fiberscope.results.drawing.layout import WIDTH
 
@@ -60,9 +60,9 @@ def test_a_surrogate_is_mark_surrogates_and_a_machine_is_named_if_it_has_a_name(
 
 def test_the_error_of_an_estimate_is_half_its_interval() -> None:
     whole = {"cycles": [10, 20], "cycles_low": [None, None], "cycles_high": [None, None]}
-    assert _relative_half_widths(pd.DataFrame(whole)) == []
+    assert _compute_half_widths(pd.DataFrame(whole)) == []
     mixed = {"cycles": [10, 2000], "cycles_low": [None, 1900.0], "cycles_high": [None, 2100.0]}
-    assert _relative_half_widths(pd.DataFrame(mixed)) == [None, 0.05]
+    assert _compute_half_widths(pd.DataFrame(mixed)) == [None, 0.05]
 
 
 @pytest.mark.parametrize(

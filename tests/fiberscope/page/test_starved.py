@@ -9,7 +9,7 @@ import fiberscope
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.page.run import AS_REPORTED, STARVED, run_data
-from fiberscope.page.starved import with_starved
+from fiberscope.page.starved import mark_starved
 from fiberscope.results.recording.document import ComponentStates, Domain, StateTimeline
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.sim.names import family_name
@@ -44,7 +44,7 @@ def is_idle(part: ComponentStates, at: int) -> bool:
 def test_no_component_is_idle_behind_one_that_is_not(name: str, tmp_path: Path) -> None:
     _report, states = recorded(name, tmp_path)
     assert states.interval == 1
-    shown = with_starved(states)
+    shown = mark_starved(states)
     changed = 0
     for component, part in shown.components.items():
         before = states.components[component]
@@ -63,7 +63,7 @@ def test_no_component_is_idle_behind_one_that_is_not(name: str, tmp_path: Path) 
 def test_the_page_carries_the_starved_states(tmp_path: Path) -> None:
     report, states = recorded("graph", tmp_path)
     shown = run_data(report, states)["states"]["components"]
-    assert shown == with_starved(states).model_dump(mode="json", by_alias=True)["components"]
+    assert shown == mark_starved(states).model_dump(mode="json", by_alias=True)["components"]
 
 
 def test_a_multiplier_behind_a_stalled_merger_waits_as_the_accumulator_behind_it() -> None:
@@ -80,7 +80,7 @@ def test_a_multiplier_behind_a_stalled_merger_waits_as_the_accumulator_behind_it
     }
     clocks = {"core": Domain(hertz="1000000000", base_ticks=1)}
     states = StateTimeline(start=0, end=10, interval=10, clocks=clocks, components=parts)
-    shown = with_starved(states).components
+    shown = mark_starved(states).components
     assert shown["multiplier"].states == {"idle": [4], "wait:operands": [6]}
     assert shown["multiplier"].waits_for == {"wait:operands": ("merger",)}
     assert shown["accumulator"].states == {"wait:products": [6], "idle": [4]}
@@ -104,7 +104,7 @@ def test_the_drawing_and_the_bars_show_the_states_of_the_chart(name: str, tmp_pa
             sum(sum(cycles) for state, cycles in part.states.items() if state.startswith(prefix))
             for prefix in ("busy", "wait:", "full:", "idle")
         ]
-        for component, part in with_starved(states).components.items()
+        for component, part in mark_starved(states).components.items()
     }
     kinds: dict[str, list[int]] = {}
     for component, cycles in shown.items():

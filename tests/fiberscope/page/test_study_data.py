@@ -18,7 +18,7 @@ from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.page import page, study_data
 from fiberscope.page.measures import select_rows
-from fiberscope.page.reports import side_by_side
+from fiberscope.page.reports import compare_reports
 from fiberscope.page.written import write_page
 from fiberscope.results.report.document import Report
 from fiberscope.results.store import Store
@@ -169,7 +169,7 @@ def test_reports_lie_side_by_side(tmp_path: Path, refusal) -> None:
         fiberscope.simulate(
             "gamma", "uniform:rows=30,cols=30,nonzeros=90", pe__count=count, pe__radix=4
         ).write(Path(file))
-    made = side_by_side([Report.read(Path(file)) for file in files], "both")
+    made = compare_reports([Report.read(Path(file)) for file in files], "both")
     columns = {column["name"]: column for column in made["columns"]}
     assert made["total"] == 2
     assert {"pe_count", "cycles", "energy_pj"} <= columns.keys()

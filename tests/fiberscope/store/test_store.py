@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 import fiberscope
 from fiberscope.base.errors import InputError
-from fiberscope.base.interrupts import terminations_interrupt
+from fiberscope.base.interrupts import interrupt_on_termination
 from fiberscope.results.store import Store, store
 from fiberscope.results.store.columns import (
     FIXED,
@@ -346,7 +346,7 @@ def test_a_query_that_asks_wrong_is_its_own_fault(tmp_path: Path) -> None:
 def test_a_query_that_takes_long_is_interrupted(number: signal.Signals, tmp_path: Path) -> None:
     made = filled(tmp_path, range(3))
     sql = "SELECT count(*) FROM range(2000000) a, range(2000000) b, runs WHERE a.range * b.range % 7 = 3"
-    with terminations_interrupt():
+    with interrupt_on_termination():
         threading.Timer(0.5, os.kill, (os.getpid(), number)).start()
         began = time.monotonic()
         with pytest.raises(KeyboardInterrupt):

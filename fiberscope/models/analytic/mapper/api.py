@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.notebook import progress_callback
+from fiberscope.base.notebook import open_progress_callback
 from fiberscope.base.progress import Progress
 from fiberscope.models.analytic.api import evaluate_case
 from fiberscope.models.analytic.inputs import Case, read_case
 from fiberscope.models.analytic.mapper.constraints import Constraints, read_constraints
 from fiberscope.models.analytic.mapper.search import METRICS, Limits, SearchState, evaluate_chunks, judge
 from fiberscope.models.analytic.mapper.space import Space
-from fiberscope.models.analytic.mapper.walks import WALKS, guided
+from fiberscope.models.analytic.mapper.walks import WALKS, search_guided
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
 from fiberscope.models.analytic.report import report
 from fiberscope.results.report.document import Report
@@ -111,10 +111,10 @@ def find(
             f"{case.name}: exhaustive: there may be {space.size:,} mappings; "
             f"constrain them to {EXHAUSTIVE_LIMIT:,}, or search random_pruned"
         )
-    with progress_callback(progress) as tell:
+    with open_progress_callback(progress) as tell:
         # lazy: a chunk is evaluated when ``judge`` asks for it, so a limit ends the evaluation, too
         evaluations = (
-            guided(case.design, space, metrics, seed)
+            search_guided(case.design, space, metrics, seed)
             if search == "optuna"
             else evaluate_chunks(case.design, WALKS[search](space, seed), metrics, limits, workers)
         )

@@ -157,10 +157,10 @@ class SearchState:
         """Return whether a limit is reached; then set ``end_reason`` to the first such limit."""
         limits_reached = {
             f"{limits.points:,} mappings were looked at": self.evaluated >= limits.points,
-            f"the last {limits.victory} valid mappings were no better": _exceeds(
+            f"the last {limits.victory} valid mappings were no better": _is_exceeded(
                 self._since_better, limits.victory
             ),
-            f"none of the last {limits.invalid} mappings is valid": _exceeds(
+            f"none of the last {limits.invalid} mappings is valid": _is_exceeded(
                 self._since_valid, limits.invalid
             ),
         }
@@ -170,7 +170,7 @@ class SearchState:
         return any(limits_reached.values())
 
 
-def _exceeds(count: int, limit: int | None) -> bool:
+def _is_exceeded(count: int, limit: int | None) -> bool:
     return limit is not None and count >= limit
 
 

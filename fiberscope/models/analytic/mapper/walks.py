@@ -73,7 +73,7 @@ WALKS: Final[dict[str, Walk]] = {
 }
 
 
-def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> Iterator[Outcome]:
+def search_guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> Iterator[Outcome]:
     """Yield the outcomes of batches that a sampler improves, without end.
 
     A batch has an outcome for each choice of kept tensors among its mappings. The sampler is Optuna's

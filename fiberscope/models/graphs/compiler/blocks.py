@@ -74,7 +74,7 @@ class Blocks:
         if isinstance(iteration, FullRange):
             return self._add_full_scan(variable, outer)
         # an intersecter of bit vectors takes two; a vector without a partner is expanded before it is joined
-        pairs = _vector_pairs(iteration, variable)
+        pairs = _pair_vectors(iteration, variable)
         unpaired = [scan for scan in iteration.inputs if not any(scan in pair for pair in pairs)]
         streams = [
             self._intersect_bit_vectors(first.operand, second.operand, variable) for first, second in pairs
@@ -168,7 +168,7 @@ class Blocks:
         return Wire(self.add("reduce", {"val": values, "crd": outer}, empty=empty), "val")
 
 
-def _vector_pairs(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:
+def _pair_vectors(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:
     """Return the bit vectors of an intersection in pairs, since their intersecter has two operands."""
     if iteration.kind != "intersect":
         return []

@@ -131,7 +131,7 @@ def list_text_candidates(
     entries = (entry for part in texts for entry in part.split(","))
     # ``C:ss`` has one colon, ``C:ss:10`` two; the rest of ``C:ss:1,0`` after the comma has none
     unordered = {entry.partition(":")[0].strip() for entry in entries if entry.count(":") == 1}
-    notation = _first_notation(parse(text), parse_formats(texts), unordered & operands.keys())
+    notation = _build_first_notation(parse(text), parse_formats(texts), unordered & operands.keys())
     # this graph, of the default order, is never run: it only determines how the operands are loaded
     prepared = prepare(lower([notation.assignment], notation.formats, notation.order), operands, exact=exact)
     tensors = {name: operand.entries() for name, operand in prepared.operands.items()}
@@ -156,7 +156,7 @@ def _iterate_orders(
     Raises:
         InputError: the given formats allow no order, or a split is invalid.
     """
-    notation = _first_notation(assignment, formats, reordered)
+    notation = _build_first_notation(assignment, formats, reordered)
     if not reordered and not splits:
         orders = Orders(notation.result, notation.operands, notation.expression)
         yield from ((order, notation.formats) for order in orders.iterate_legal())
@@ -177,7 +177,7 @@ def _iterate_orders(
         yield order, {**notation.formats, **new_formats}
 
 
-def _first_notation(
+def _build_first_notation(
     assignment: Assignment, formats: Mapping[str, Format], reordered: Collection[str]
 ) -> Notation:
     """Return the loop nest of the default order, or of a legal order with reordered tensors.

@@ -64,7 +64,7 @@ def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order
     phases = [phase for statement in statements for phase in _split_dense_result(statement, formats, order)]
     graph = Graph(_collect_statement_formats([statement for statement, _order in phases], formats))
     for phase, (statement, loops) in enumerate(phases, start=1):
-        _Statement(graph, phase, statement, formats, loops).lower()
+        _PhaseLowering(graph, phase, statement, formats, loops).lower()
     return graph
 
 
@@ -93,7 +93,7 @@ def _split_dense_result(
     term = build_term(statement.expression, formats)
     result, format = statement.result, formats[statement.result.tensor]
     has_dense_level = any(level.has_all_coordinates for level in format.levels)
-    if not has_dense_level or not Result(result, format, _nest(term, result, order)).accumulates:
+    if not has_dense_level or not Result(result, format, _list_loops(term, result, order)).accumulates:
         return [(statement, order)]
     name = new_name(formats)
     # compressed in each level, as the accumulator writes only the points that it received
@@ -104,13 +104,13 @@ def _split_dense_result(
     return [(Assignment(copy, statement.expression), order), (Assignment(result, copy), levels)]
 
 
-def _nest(term: Term, result: Access, order: Sequence[str]) -> tuple[str, ...]:
+def _list_loops(term: Term, result: Access, order: Sequence[str]) -> tuple[str, ...]:
     """Return the loops of a statement, outermost first."""
     summed = term.variables if isinstance(term, TermSum) else ()
     return tuple(variable for variable in order if variable in (*result.variables, *summed))
 
 
-class _Statement:
+class _PhaseLowering:
     """Lowers one statement, as ``_split_dense_result`` returns them, into one phase of a graph."""
 
     def __init__(
@@ -123,9 +123,9 @@ class _Statement:
     ) -> None:
         self._statement, self._order = statement, order
         self._term = build_term(statement.expression, formats)
-        self._nest = _nest(self._term, statement.result, order)
-        self._result = Result(statement.result, formats[statement.result.tensor], self._nest)
-        self._blocks = Blocks(graph, phase, size_sources(self._term))
+        self._loop_order = _list_loops(self._term, statement.result, order)
+        self._result = Result(statement.result, formats[statement.result.tensor], self._loop_order)
+        self._blocks = Blocks(graph, phase, find_size_sources(self._term))
 
     def lower(self) -> None:
         """Add the blocks of the statement to the graph.
@@ -136,10 +136,10 @@ class _Statement:
         self._check_paths()
         body = self._term.term if isinstance(self._term, TermSum) else self._term
         loops: list[LoweredLoop] = []
-        for variable in self._nest:
+        for variable in self._loop_order:
             outer = loops[-1].coordinates if loops else None
-            loops.append(self._loop(body, variable, outer, dense=self._result.is_dense(variable)))
-        self._result.write(self._blocks, loops, self._value(body, loops))
+            loops.append(self._add_loop(body, variable, outer, dense=self._result.is_dense(variable)))
+        self._result.write(self._blocks, loops, self._add_value(body, loops))
 
     def _check_paths(self) -> None:
         """Raise ``InputError`` for an operand whose levels are stored in another order than the loops."""
@@ -150,7 +150,7 @@ class _Statement:
                 stored = f"{operand.access} is stored as {operand.format}, its levels {','.join(path)}"
                 raise InputError(f"order {','.join(self._order)}: {stored}, which the loops must follow")
 
-    def _loop(self, term: Term, variable: str, outer: Wire | None, *, dense: bool = False) -> LoweredLoop:
+    def _add_loop(self, term: Term, variable: str, outer: Wire | None, *, dense: bool = False) -> LoweredLoop:
         """Add the blocks of a loop; see ``lower_loop``.
 
         The loop has all coordinates if ``dense``, or if no operand of the term has the variable.
@@ -172,28 +172,28 @@ class _Statement:
                 f"coordinates it has; multiply by one that has, as in B({variable})"
             )
 
-    def _value(self, term: Term, loops: Sequence[LoweredLoop]) -> Wire:
+    def _add_value(self, term: Term, loops: Sequence[LoweredLoop]) -> Wire:
         """Return the values of a term inside these loops."""
 
-        def sum_of(operand: Operand | TermSum) -> Wire | None:
+        def add_if_sum(operand: Operand | TermSum) -> Wire | None:
             return self._add_sum(operand, loops) if isinstance(operand, TermSum) else None
 
-        return add_value(self._blocks, term, sum_of)
+        return add_value(self._blocks, term, add_if_sum)
 
     def _add_sum(self, term: TermSum, loops: Sequence[LoweredLoop]) -> Wire:
         """Add the loops and reducers of a sum within the expression, and return its values."""
         variables = [variable for variable in self._order if variable in term.variables]
         inner = list(loops)
         for variable in variables:
-            self._check_inside(variable, loops)
-            inner.append(self._loop(term.term, variable, inner[-1].coordinates if inner else None))
-        value = self._value(term.term, inner)
+            self._check_loop_order(variable, loops)
+            inner.append(self._add_loop(term.term, variable, inner[-1].coordinates if inner else None))
+        value = self._add_value(term.term, inner)
         for _variable in variables:
             inner.pop()
             value = self._blocks.add_reducer(value, inner[-1].coordinates if inner else None)
         return value
 
-    def _check_inside(self, variable: str, loops: Sequence[LoweredLoop]) -> None:
+    def _check_loop_order(self, variable: str, loops: Sequence[LoweredLoop]) -> None:
         """Raise ``InputError`` for a sum whose loop would have to enclose loops of the statement."""
         enclosed = [
             loop.variable for loop in loops if self._order.index(loop.variable) > self._order.index(variable)
@@ -206,7 +206,7 @@ class _Statement:
 
 
 def lower_loop(
-    blocks: Blocks, term: Term, iteration: Iteration, variable: str, outer: Wire | None
+    blocks: Blocks, term: Term, iteration: Iteration, variable: str, outer_coordinates: Wire | None
 ) -> LoweredLoop:
     """Add the blocks of a loop, and advance the references of the operands to its coordinates.
 
@@ -218,11 +218,11 @@ def lower_loop(
         term: the term that the loop computes.
         iteration: the coordinates over which the loop iterates.
         variable: index variable of the loop.
-        outer: coordinates of the enclosing loop; None for the outermost loop.
+        outer_coordinates: coordinates of the enclosing loop; None for the outermost loop.
     """
-    coordinates, references = blocks.add_iteration(iteration, variable, outer)
+    coordinates, references = blocks.add_iteration(iteration, variable, outer_coordinates)
     # ``optional`` and ``is_complete`` depend on ``is_certain`` of the operands, which changes below
-    optional = list(iterate_maybe_absent_operands(iteration, variable))
+    maybe_absent = list(iterate_maybe_absent_operands(iteration, variable))
     is_complete = is_full(iteration, variable)
     broadcast = [operand for operand in iterate_operands(term) if not operand.has_level(variable)]
     # ``coordinates`` are joined already: an operand without the variable is repeated only where they remain
@@ -230,31 +230,35 @@ def lower_loop(
     for operand, wire in references.items():
         if operand is not None:
             operand.references = wire
-    for operand in optional:
+    for operand in maybe_absent:
         operand.is_certain = False
     operands_with_level = [operand for operand in references if operand is not None]
     # ``filled`` is about storage: ``Result`` adds further droppers for loops whose stored fibers can be empty
-    filled = is_complete or all(operand.has_no_empty_fiber(variable) for operand in operands_with_level)
+    has_no_empty_fiber = is_complete or all(
+        operand.has_no_empty_fiber(variable) for operand in operands_with_level
+    )
     intersects = isinstance(iteration, Join) and iteration.kind == "intersect"
-    return LoweredLoop(variable, coordinates, intersects, filled)
+    return LoweredLoop(variable, coordinates, intersects, has_no_empty_fiber)
 
 
-def add_value(blocks: Blocks, term: Term, wire_of: Callable[[Operand | TermSum], Wire | None]) -> Wire:
+def add_value(
+    blocks: Blocks, term: Term, existing_values: Callable[[Operand | TermSum], Wire | None]
+) -> Wire:
     """Add the blocks that compute a term, and return its values.
 
     Args:
         blocks: builder of the graph's blocks.
-        wire_of: returns the values of a sum, or of an operand that needs no array; it may add blocks. It
-            returns None for an operand to load from its array.
+        existing_values: returns the values of a sum, or of an operand that needs no array; it may add
+            blocks. It returns None for an operand to load from its array.
     """
     if not isinstance(term, Function):
-        wire = wire_of(term)
+        wire = existing_values(term)
         if wire is None:
             assert isinstance(term, Operand)  # wire_of returns the values of sums
             node = blocks.add("arrayvals", {"ref": term.references}, tensor=term.access.tensor)
             wire = Wire(node, "val")
         return wire
-    operands = [add_value(blocks, operand, wire_of) for operand in term.terms]
+    operands = [add_value(blocks, operand, existing_values) for operand in term.terms]
     # graph files have no subtractor: an adder with the attribute ``sub`` subtracts
     return blocks.value("add" if term.name == "sub" else term.name, *operands, **_derive_alu_attributes(term))
 
@@ -271,7 +275,7 @@ def _derive_alu_attributes(term: Function) -> dict[str, object]:
     return attributes
 
 
-def size_sources(term: Term) -> dict[str, tuple[str, int]]:
+def find_size_sources(term: Term) -> dict[str, tuple[str, int]]:
     """Return for each index variable the tensor of the first operand that has it, and its dimension there."""
     return {
         variable: next(

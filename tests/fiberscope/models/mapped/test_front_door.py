@@ -12,7 +12,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.base.collector import paused_collector
+from fiberscope.base.collector import pause_collector
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.workloads import WorkloadError
@@ -385,6 +385,6 @@ def test_a_machine_is_freed_at_the_end_of_its_run_without_a_collection_of_garbag
         original(machine, *arguments, **options)
 
     monkeypatch.setattr(MappedMachine, "__init__", noted)
-    with paused_collector():
+    with pause_collector():
         fiberscope.simulate("spec:gamma", SMALL)
         assert [machine() for machine in machines] == [None]

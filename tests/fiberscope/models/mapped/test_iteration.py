@@ -8,7 +8,7 @@ from mapped_runs import parameters
 from scipy import sparse
 
 import fiberscope
-from fiberscope.models.from_spec.build import graphs_of
+from fiberscope.models.from_spec.build import build_graphs
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.rounds import unrolled
 from fiberscope.models.trace.api import prepare
@@ -57,7 +57,7 @@ def test_each_einsum_of_each_round_counts_as_in_the_trace(edges, name, algorithm
     specification = unrolled(ready.specification, outcome.rounds)
     names = [einsum.name for einsum in specification.einsums]
     written = dict(zip(names, (one.stored for one in outcome.runs), strict=True))
-    stages = graphs_of(specification, ready.trees, lambda: written)
+    stages = build_graphs(specification, ready.trees, lambda: written)
     settings_ = parameters(memory="ideal")
     machine = MappedMachine(settings_, specification, stages, ready.trees, "drawn")
     assert machine.kernel.run().complete

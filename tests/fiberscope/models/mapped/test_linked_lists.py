@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fiberscope
-from fiberscope.models.from_spec.arrays import Rows, linked_array, node_places, stored_array
+from fiberscope.models.from_spec.arrays import Rows, build_array, build_linked_array, number_nodes
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import store
 from fiberscope.workloads.tensor import SparseTensor
@@ -135,20 +135,20 @@ def test_nodes_lie_in_memory_in_the_order_in_which_they_were_made():
     """Nodes (m, k) of 2, 1, 1 and 2 products, made for k = 0 first; the rows of fibers follow the nodes."""
     m, k, n = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1], [0, 1, 0, 0, 0, 1]])
     tensor = store(SparseTensor((2, 2, 2), (m, k, n), np.ones(6)), Format("sss", (0, 1, 2)))
-    places = node_places(tensor, 1, [1, 0])
+    places = number_nodes(tensor, 1, [1, 0])
     assert places.tolist() == [0, 2, 1, 3]
     rows = Rows(1, 1, 8)
-    assert linked_array(places, Rows(1, 2, 16)).lines.tolist() == [0, 1, 0, 1]
-    array = stored_array(tensor, 2, uncompressed=False, rows=rows, places=places)
+    assert build_linked_array(places, Rows(1, 2, 16)).lines.tolist() == [0, 1, 0, 1]
+    array = build_array(tensor, 2, uncompressed=False, rows=rows, places=places)
     assert array.lines.tolist() == [0, 1, 3, 2, 4, 5]
     assert array.first.tolist() == [0, 3, 2, 4, 6]
-    assert node_places(tensor, 2, [1, 0, 2]).tolist() == array.lines.tolist()
+    assert number_nodes(tensor, 2, [1, 0, 2]).tolist() == array.lines.tolist()
 
 
 @pytest.mark.parametrize("rows", [Rows(4, 2, 64), Rows(3, 1, 16), Rows(1, 4, 32)])
 def test_links_fill_their_requests_and_the_array_ends_with_the_last(rows):
     for count in range(30):
-        array = linked_array(np.random.default_rng(count).permutation(count), rows)
+        array = build_linked_array(np.random.default_rng(count).permutation(count), rows)
         transfers = np.bincount(array.lines)
         assert array.size == len(transfers) * rows.line_bytes
         assert (transfers[:-1] == rows.entries * rows.rows).all()

@@ -7,7 +7,7 @@ import pytest
 
 from fiberscope.models.from_spec.chains import Chain
 from fiberscope.models.from_spec.rounds import round_begins
-from fiberscope.models.from_spec.stages import stages_of
+from fiberscope.models.from_spec.stages import build_stages
 from fiberscope.models.trace.load import load
 
 
@@ -48,6 +48,6 @@ def test_a_stage_evicts_its_output_whether_its_first_einsum_has_stores_or_not(ke
     second = replace(second, bindings=replace(second.bindings, storage=tuple(kept)))
     if not keeps:
         first = replace(first, bindings=replace(first.bindings, storage=()))
-    (stage,) = stages_of(replace(specification, einsums=(first, second)))
+    (stage,) = build_stages(replace(specification, einsums=(first, second)))
     assert stage.merger
     assert stage.rounds == 1

@@ -13,7 +13,7 @@ from vcd_reader import read_vcd
 
 import fiberscope
 from fiberscope.page.live.run import LiveRun
-from fiberscope.page.live.session import live_debugger
+from fiberscope.page.live.session import open_live_debugger
 from fiberscope.page.live.view import LiveView
 from fiberscope.results.errors import FailedRunError
 from fiberscope.run.debug.session import Session
@@ -157,7 +157,7 @@ def test_the_page_is_accessible(shown: Shown, scheme: str) -> None:
 def test_the_page_of_a_debugger_follows_its_stops_and_pauses_it(browser: Any) -> None:
     faults: list[str] = []
     with (
-        live_debugger("0", f"gamma on {SMALL}") as show,
+        open_live_debugger("0", f"gamma on {SMALL}") as show,
         fiberscope.debug("gamma", SMALL, settings=TINY) as session,
         show(session) as live,
     ):

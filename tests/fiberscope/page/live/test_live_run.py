@@ -14,7 +14,7 @@ from fiberscope.page.live.run import LiveRun
 from fiberscope.results.errors import DeadlockedRunError
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.recording.waveform import Waveform
-from fiberscope.results.report.families import families
+from fiberscope.results.report.families import group_families
 from fiberscope.run.request import GraphRequest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process")
@@ -75,7 +75,7 @@ def test_the_report_and_the_counters_are_those_of_a_run_without(machine: str, se
     assert list(dict.fromkeys(paused)) == [0, 7, 8, 108]
     last = view.states()[-1]
     names = view.sent[0][1]["families"]
-    of_report = families(report.components)
+    of_report = group_families(report.components)
     assert (last["status"], last["cycle"], names) == ("done", report.cycles, list(of_report))
     sums = [[kin.busy, kin.input_stall, kin.output_stall, kin.idle] for kin in of_report.values()]
     assert last["states"] == [cycles for four in sums for cycles in four]

@@ -7,7 +7,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.models.from_spec.build import graphs_of
+from fiberscope.models.from_spec.build import build_graphs
 from fiberscope.models.trace.specification import Component, Split, StorageBinding
 from fiberscope.models.trace.storage_format import Format, RankFormat
 from fiberscope.workloads.expressions.expression import Take, iterate_operators
@@ -29,7 +29,7 @@ def stored_programs(draw, source=None):
     specification, trees = draw(programs() if source is None else source)
     specification = plain(specification)
     try:
-        ((stage, graph),) = graphs_of(specification, trees)
+        ((stage, graph),) = build_graphs(specification, trees)
     except ConfigurationError:
         assume(False)
     (einsum,) = specification.einsums

@@ -5,7 +5,7 @@ from collections import Counter
 import yaml
 from pydantic import create_model
 
-from fiberscope.models.from_spec.build import graphs_of
+from fiberscope.models.from_spec.build import build_graphs
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.settings import DEFAULTS, MappedParameters
 from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS, SKIP_AHEAD
@@ -36,7 +36,7 @@ def built(program, kernel=None, value=None, **timing):
     """The machine of a program, not run, with values of a type."""
     specification, trees = program
     banked = timing.get("dispatch") == "coordinate"
-    graphs = graphs_of(specification, trees, lanes=timing.get("lanes", 0), banked=banked)
+    graphs = build_graphs(specification, trees, lanes=timing.get("lanes", 0), banked=banked)
     given = parameters(**timing).model_copy(update={"value": value} if value else {})
     return MappedMachine(given, specification, graphs, trees, "drawn", kernel=kernel)
 
