@@ -140,10 +140,10 @@ def read_nest(specification: Specification, shapes: Mapping[str, int]) -> Specif
             than a product of two matrices, partitions by occupancy, flattened ranks, a cache, a tensor that
             no component holds, or a buffer whose data no loop determines.
     """
-    if specification.iteration is not None:
-        raise _make_refusal(specification, "its Einsums are iterated")
     if (count := len(specification.einsums)) != 1:
         raise _make_refusal(specification, f"it is a cascade of {count} Einsums, not one")
+    if specification.iteration is not None:
+        raise _make_refusal(specification, "its Einsum is iterated")
     einsum = specification.einsums[0]
     operands = _find_operands(specification, einsum)
     loops = tuple(_list_loops(specification, einsum, shapes))

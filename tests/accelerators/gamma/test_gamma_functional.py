@@ -34,8 +34,12 @@ def test_counts_are_those_of_any_machine_on_any_matrices(pair, parameters):
     run, _ = work.run_cache()
     check_counts(work, run, machine)
     banks = counted(machine, "fibercache.bank")
-    if banks["evictions"] == 0:
-        assert run.cache.traffic_lines() == sum(banks[name] for name in MISSES)
+    cache = run.cache
+    fills = cache.fetch_misses + cache.read_misses + cache.write_misses
+    drops = cache.consumes - cache.consume_misses
+    # The approximate order of the pass may hold more lines at once than the machine, and evict some of them.
+    if banks["evictions"] == 0 and fills - drops == cache.tags.held:
+        assert cache.traffic_lines() == sum(banks[name] for name in MISSES)
 
 
 @given(operands(), configurations())

@@ -37,9 +37,9 @@ def test_a_sweep_that_is_killed_takes_its_workers_along_and_nothing_is_said(toy:
 
 DASK_JOBQUEUE = """
 import signal
-from fiberscope.explore.sweeps.clusters import _dask_jobqueue
+from fiberscope.explore.sweeps.clusters import _import_dask_jobqueue
 before = signal.getsignal(signal.SIGINT)
-assert _dask_jobqueue().SLURMCluster is not None
+assert _import_dask_jobqueue().SLURMCluster is not None
 assert signal.getsignal(signal.SIGINT) is before
 """
 
@@ -47,9 +47,9 @@ assert signal.getsignal(signal.SIGINT) is before
 IN_A_THREAD = """
 import dask_jobqueue
 from concurrent.futures import ThreadPoolExecutor
-from fiberscope.explore.sweeps.clusters import _dask_jobqueue
+from fiberscope.explore.sweeps.clusters import _import_dask_jobqueue
 with ThreadPoolExecutor(1) as threads:
-    assert threads.submit(_dask_jobqueue).result().SLURMCluster is not None
+    assert threads.submit(_import_dask_jobqueue).result().SLURMCluster is not None
 """
 
 
