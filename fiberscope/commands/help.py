@@ -16,9 +16,10 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.output import print_stacked
 from fiberscope.workloads.errors import suggest
 
-CHECKOUT = Path(__file__).parents[2]  # folder of the sources, if the package is not installed
+# Folder of the sources; of an installed package, the folder of all packages, which has no ``mkdocs.yml``.
+CHECKOUT = Path(__file__).parents[2]
 INSTALLED = Path(sys.prefix, "share", "doc", "fiberscope")  # pages of an installed package
-# A row of the index page, with the question that the page answers.
+# A row of the index page, with the question that the page answers; pages outside of ``docs`` do not match.
 PAGE_ROW = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<name>\w+)\.md\) \| (?P<question>.+) \|$", re.MULTILINE)
 HEADING = re.compile(r"^(?P<level>#+) (?P<title>.+)$")
 INVISIBLE = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)", re.DOTALL)  # comments and pictures
@@ -71,8 +72,8 @@ class _Section:
 def _look_up(folder: Path, words: Sequence[str]) -> None:
     """Show the section whose heading has all words; list the sections if several match.
 
-    If a heading equals the words, headings that only contain them are ignored. Words are compared as a whole
-    and in lower case, in any order.
+    If a heading equals the words in their order, headings that only contain them are ignored. Words are
+    compared in lower case and any order; punctuation and backticks belong to the words of a heading.
 
     Raises:
         InputError: no heading has the words.
@@ -94,7 +95,7 @@ def _look_up(folder: Path, words: Sequence[str]) -> None:
 
 
 def _sections(folder: Path) -> Iterator[_Section]:
-    """Yield the sections of all pages; a section has its heading and its subsections, which also follow."""
+    """Yield the sections of all pages; each includes its subsections, which are also yielded."""
     for page in sorted(folder.glob("*.md")):
         lines = page.read_text(encoding="utf-8").splitlines()
         headings = list(_headings(lines))
@@ -105,7 +106,10 @@ def _sections(folder: Path) -> Iterator[_Section]:
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield line, level and title of each heading below the page's title, outside of fenced blocks."""
+    """Yield line index, level and title of each heading below the page's title, outside of fenced blocks.
+
+    Only fences at the beginning of a line count.
+    """
     # A comment of a shell command in a fenced block begins with # too, and is no heading
     is_fenced = False
     for start, line in enumerate(lines):
@@ -116,7 +120,7 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _show(text: str) -> None:
-    """Print a page: rendered and paged in a terminal, otherwise as Markdown."""
+    """Print a page or section, without pictures: rendered and paged in a terminal, otherwise as Markdown."""
     from rich.console import Console
     from rich.markdown import Markdown
 

@@ -26,7 +26,8 @@ class Ratio(_Row):
     """Published speed-up of a design over another.
 
     Args:
-        design, over: the names of both designs; ``over`` is empty for an absolute figure of the design.
+        design, over: names of both designs, not checked; ``over`` is empty for an absolute figure of the
+            design.
         what: the problems over which the speed-up is taken, or the quantity of an absolute figure.
         value: the figure, as the source writes it.
         source: the table, figure or section.
@@ -43,8 +44,8 @@ class Designs(_Row):
     """The content of ``designs.yaml``.
 
     Args:
-        designs: settings by design; the first design is the baseline.
-        problems: settings by problem.
+        designs: parameters of the machine by dotted name, for each design; the first is the baseline.
+        problems: parameters by problem, which override those of a design.
         workloads: names of the problems of each workload.
         published: published speed-ups and figures of designs.
     """
@@ -67,7 +68,7 @@ class Designs(_Row):
 
 @dataclass(frozen=True)
 class SpeedupRow:
-    """One problem on one workload: by design the cycles and the edges per nanosecond.
+    """Results of one problem on one workload, by design.
 
     Args:
         workload: name of the workload.
@@ -120,13 +121,14 @@ def speedups(
 ) -> list[SpeedupRow]:
     """Run the problems of every workload with all designs.
 
-    The machine's problems must be on graphs: the results are in visited edges (operation ``edges``).
+    The machine's problems must be on graphs: the results are in visited edges. Without the operation
+    ``edges``, the first problem ends in a ``KeyError``.
 
     Args:
         accelerator: the machine.
         workloads: workloads of the table, or other workloads, which run all problems; all available workloads
             of the table by default.
-        settings: parameters that override those of the designs and of the problems.
+        settings: parameters that override those of the problems, which override those of the designs.
         parts: the user's blocks, as for ``simulate``.
         tell: called with a line about each run before its start, and about each skipped workload.
 
@@ -143,6 +145,7 @@ def speedups(
     for name in workloads or table.workloads:
         # loaded once for all designs, so that all of them run the same matrix
         workload = load_available(name, surrogates=False, is_required=bool(workloads), tell=tell)
+        # a workload that the table lacks runs all problems, an unavailable workload none
         for problem in table.workloads.get(name, tuple(table.problems)) if workload else ():
             reports = {}
             for design, design_settings in table.designs.items():

@@ -17,14 +17,17 @@ NO_ADDRESS = 0  # address of a node that has no memory yet; T does not begin at 
 
 
 class UnitLinker(Linker):
-    """A linker whose nodes are allocated by a ``BumpAllocator`` and linked by a ``NodeWriter``.
+    """A linker with a ``BumpAllocator`` for nodes in the spill area, and a ``NodeWriter`` that links nodes.
 
     Interface: the ports of ``Linker``, and counterparts of all ports of both units: ``space_requests`` and
     ``space_grants`` of the allocator, ``new_nodes`` and ``node_headers`` of the node writer.
 
-    Timing: as ``Linker``. The replies of the units arrive while the head is fetched from memory. Nodes are
-    linked in the order in which they were taken, one per cycle. A node in the spill area delays the nodes
-    after it until its address is granted.
+    Timing: as ``Linker``, but the write of a head, and all writes after it, wait until its node has an
+    address; usually the grant arrives while the head is fetched. Nodes are linked in the order in which they
+    were taken, one per cycle. A node in the spill area delays the nodes after it until its address is
+    granted. ``lists`` changes when the header of a node arrives, not when its request is taken.
+
+    Accounting: as ``Linker``; a write that waits for an address counts as waiting for space at ``replies``.
 
     Args:
         arguments, options: positional and keyword arguments of ``Linker``.
@@ -94,12 +97,14 @@ class UnitLinker(Linker):
             address = self.lists.addresses[node]
             self.nodes_by_address[address] = node
             products = self.lists.first[node + 1] - self.lists.first[node]
+            # No check: the node writer takes a node in each cycle, as its headers are taken at once.
             self.new_nodes.push(products, self.lists.rows[node], address)
             if self.unlinked_nodes:
                 self.wake_at(now + 1)  # ``Linker.tick`` may wait, without knowledge of unlinked nodes
 
     def _send_write(self) -> bool:
-        """Write back a head, but only if its node has an address."""
+        """Send the first queued write, unless its node has no address yet; return whether it was sent."""
+        # The reply has the address and not the link, so that the link may come later.
         if self.queued_writes > 0:
             slot = self.write_queue[self.first_write]
             if self.lists.addresses[self.nodes[slot]] == NO_ADDRESS:

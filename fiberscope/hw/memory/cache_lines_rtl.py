@@ -15,7 +15,7 @@ class Lines:
 
     The memory is read when a request enters the last stage, as its way is then known: the requested line, or
     the victim that has to be written back. It is written when a write is decided, and when the targets of an
-    arrived line are answered. No request is decided in the latter cycles, so that one write port suffices.
+    arrived line with a place are answered. No request is decided in the latter cycles: one port suffices.
 
     A request may be in the last stage, or enter it, when its line arrives. The memory was then read before
     the line was written (``_came``). The request gets the line from the register in which it arrived. When
@@ -86,7 +86,7 @@ class Lines:
         self.replied: Signal = pyrtl.select(table.answering | self._came, self._line, stored)
 
     def write(self, written: Signal) -> None:
-        """Write the line of a decided request if ``written``, or an arrived line when its miss ends."""
+        """Write a decided request's line if ``written``, or an arrived line with a place as its miss ends."""
         answering = self._table.answering
         line = pyrtl.select(answering, self._line, self.entering_line)
         place = pyrtl.select(answering, self._to, self._at)

@@ -46,15 +46,16 @@ READ_LANE = "memory_requests.1"  # lane of a line read that leaves together with
 
 
 def design(parameters: BankParameters, streams: Streams) -> None:
-    """Create a pipeline for requests, whose last stage stalls while an arrived line is answered.
+    """Create a bank: a pipeline for requests, its tags, miss table and lines, and their logic.
 
-    The set is read in the cycle in which the request is taken. In the next cycles, its ways are compared, and
-    the victim is chosen. In the last stage, the request is decided: its tokens are sent, and the tags and
-    misses are changed. The tokens of a request are sent in one cycle or not at all: ``valid`` towards memory
-    waits for ``ready`` of ``replies``, and vice versa.
+    The set is read in the cycle in which the request is taken. After it, the ways are compared, the victim is
+    chosen, and the request is decided, in one to three cycles (``Stages``). The last stage sends the tokens
+    and changes the tags and misses; it stalls while an arrived line is answered. The tokens of a request are
+    sent in one cycle or not at all: ``valid`` towards memory waits for ``ready`` of ``replies``, and vice
+    versa.
 
-    The module does not check its inputs: an unknown operation is never taken, and no line may arrive that was
-    not requested.
+    The module does not check its inputs: a request with an unknown operation is never taken and blocks all
+    requests after it, and no line may arrive that was not requested.
     """
     lines = parameters.address_bits - parameters.offset_bits
     sets, ways = parameters.sets, parameters.ways
@@ -74,7 +75,7 @@ def design(parameters: BankParameters, streams: Streams) -> None:
 
 
 def _take_line(bank: Bank) -> None:
-    """Take a line from memory, if no other line is being answered or its miss ends in this cycle."""
+    """Take a line from memory, if no other line is being answered or the answered miss ends in this cycle."""
     arrivals, replies = bank.streams.inputs["memory_replies"], bank.streams.outputs["replies"]
     # The low bits of the tag are the number of the miss, which the line read carried to memory.
     miss = arrivals.fields["coordinate"][: index_bits(bank.parameters.misses)]
@@ -84,10 +85,10 @@ def _take_line(bank: Bank) -> None:
 
 
 def _look_up(bank: Bank, head: InputStream) -> LookedUpRequest:
-    """Take the request at the head, unless all ways of its set are in flight, and read the set.
+    """Take the request at the head if it may enter (``Stages.enter``), and read its set.
 
-    With all ways in flight, a miss would have no victim. No other request enters the set until this one is
-    decided, so that its flags miss no line in flight.
+    A request waits while all ways of its set are in flight: a miss would have no victim. No other request
+    enters the set until this one is decided, so that ``misses`` and ``in_flight`` have every line in flight.
     """
     parameters, stages, fields = bank.parameters, bank.stages, head.fields
     sets = Sets(parameters.banks, parameters.sets, parameters.hashed)
@@ -102,6 +103,8 @@ def _look_up(bank: Bank, head: InputStream) -> LookedUpRequest:
     if bank.lines:
         bank.lines.enter(fields[LINE])
     request = Request(fields["control"], fields["coordinate"], fields["reference"], is_known)
+    # The number of a miss that ends can be reused, so its flag falls (``misses_behind``). A way whose line
+    # arrives meanwhile still counts as in flight, and is only no victim.
     return LookedUpRequest(
         request.delay(LOOK_UP, stages),
         stages.misses_behind(LOOK_UP, "misses", misses, bank.table),
@@ -182,7 +185,10 @@ def _read_line(
 
 
 def _decide(bank: Bank, chosen: LastStageRequest) -> None:
-    """Decide the request in the last stage: send its tokens, and change tags and misses."""
+    """Decide the request in the last stage: send its tokens, and change tags and misses.
+
+    A request that joins a miss is ``decided`` and not ``missed``; a consume that requests its line is both.
+    """
     streams, table = bank.streams, bank.table
     wish = _wishes(bank, chosen)
     done = _send(bank, chosen, wish)
@@ -196,6 +202,7 @@ def _decide(bank: Bank, chosen: LastStageRequest) -> None:
     # A write that allocates a line is a miss too, although it fetches nothing.
     streams.show("missed", done.asked | done.allocated)
     streams.show("evicted", done.placed & chosen.victim.leaves)
+    # A request that stalls in the last stage is no work
     streams.show("working", (any_within & bank.stages.move) | table.closes)
     streams.show(PENDING, any_within | table.answering)
 
@@ -215,7 +222,11 @@ def _decode(control: Signal) -> Operation:
 
 
 def _wishes(bank: Bank, chosen: LastStageRequest) -> RequiredActions:
-    """Return the actions that the request in the last stage needs; none while a line is answered."""
+    """Return the actions that the request in the last stage needs, none while a line is answered.
+
+    A line is asked for only with a free miss. A read or consume needs a free target to ask for a line or to
+    join a miss, and joins no miss whose line arrives now.
+    """
     table, operation = bank.table, chosen.operation
     turn = alias("requests_turn", bank.stages.last_full & ~table.answering)
     under_way = any_of("under_way", chosen.brings)
@@ -226,7 +237,6 @@ def _wishes(bank: Bank, chosen: LastStageRequest) -> RequiredActions:
     here = chosen.present & ~under_way & ~operation.through
     allocates = alias("allocates", turn & operation.write & ~chosen.present)
     asks = alias("asks", turn & ~chosen.present & table.available & (operation.fetch | waits))
-    # A line to consume gets no place, so that its victim, which is never used, need not be written back
     return RequiredActions(
         # A fetch does not wait for its line, so that it can join even if the line comes in this cycle.
         joins=alias("joins", turn & under_way & (operation.fetch | (waits & can_join))),
@@ -234,6 +244,7 @@ def _wishes(bank: Bank, chosen: LastStageRequest) -> RequiredActions:
         allocates=allocates,
         asks=asks,
         passes=alias("passes", turn & operation.through),
+        # A line to consume gets no place, so that its victim, which is never used, need not be written back
         writes_back=alias("writes_back", chosen.evicts_dirty & ~operation.consume & (allocates | asks)),
     )
 
@@ -244,7 +255,8 @@ def _send(bank: Bank, chosen: LastStageRequest, wish: RequiredActions) -> Comple
     replies, memory, behind = (streams.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
     replying = alias("replying", (wish.hits & ~operation.fetch) | wish.allocates)
     evicting = alias("evicting", wish.allocates & wish.writes_back)
-    # The reply and the write-back leave in the same cycle: each waits for space for the other.
+    # The reply and the write-back leave in the same cycle: each waits for space for the other. This makes no
+    # combinational loop, as ``ready`` of a receiver must not wait for ``valid`` (``kit.contract``).
     room_to_reply = alias("room_to_reply", replies.ready & (~evicting | memory.ready))
     room_to_ask = alias("room_to_ask", memory.ready & (~wish.writes_back | behind.ready))
     answers = alias("answers", bank.table.answering & bank.table.waiting)

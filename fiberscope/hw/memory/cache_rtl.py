@@ -86,7 +86,8 @@ class BankAdapter(Adapter):
 
         Args:
             sent: the token on the first lane to memory in this cycle, if any.
-            replied: whether a reply is sent in this cycle; a read without one has joined a miss.
+            replied: whether a reply is sent in this cycle; a read or consume without a reply that is no
+                miss has joined one.
         """
         if operation == WRITE_THROUGH:
             self._counts["writes_through"] += 1

@@ -29,7 +29,7 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, pac
 from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, rows, tokens, unit
 from fiberscope.sim.channel import Channel
 
-LANES = (2, 4, 8, 16, 32, 64, 128)  # sizes for which the module is tested
+LANES = (2, 4, 8, 16, 32, 64, 128)  # accepted and tested sizes; the component also has 256 lanes
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class BenesParameters(Parameters):
 
 
 def port_contents(parameters: BenesParameters) -> PortContents:
-    """Return the ports: vectors are rows with a mask; the settings of a task are one row."""
+    """Return the ports: vectors are rows with a mask; a task takes one token on each lane of ``settings``."""
     form, lanes = parameters.form, parameters.lanes
     element = {"coordinate": parameters.coordinate_bits}
     element |= payload_widths(parameters.reference_bits, parameters.value_bits)
@@ -73,8 +73,8 @@ def port_contents(parameters: BenesParameters) -> PortContents:
 def design(parameters: BenesParameters, streams: Streams) -> None:
     """Create a register for the settings of a task, and the columns of multiplexers.
 
-    Each column uses the lowest remaining bits of each row of settings. Registers between columns also hold
-    the settings for the columns after them, so that vectors of two tasks can be in the network.
+    Each column uses the lowest remaining bits of each row of settings. Registers before columns also hold the
+    settings for the columns after them, so that vectors of up to ``stages`` + 1 tasks can be in the network.
     """
     left: Signal = pyrtl.Register(parameters.vector_bits, "left")  # vectors of the task that have not entered
     rows = Rows(streams, "inputs", "outputs", parameters.stages + 1, alias("within_task", left != 0))
@@ -107,6 +107,7 @@ def _settings(parameters: BenesParameters, streams: Streams, rows: Rows, left: S
     loads = alias("loads", ends & tasks.valid & settings.valid)
     tasks.accept(ends & settings.valid)
     settings.accept(ends & tasks.valid)
+    # No borrow is cut off: a vector is taken only within a task, while ``left`` is not 0
     fewer = (left - rows.taken)[: len(left)]
     left.next <<= pyrtl.select(loads, tasks.fields["coordinate"], fewer)
     held = []
@@ -123,6 +124,7 @@ Column = tuple[list[Signal], list[Signal]]  # wires after a column, and settings
 def _switches(wires: Sequence[Signal], settings: Sequence[Signal], place: int, count: int) -> Column:
     """Return a stage of switches of the minimal network; a switch crosses if its lowest setting bit is 1."""
     lanes = len(wires)
+    # ``wire_stages`` begins with the wires before stage 1: stage 0 has the inputs in order
     places = wire_stages(lanes)[place - 1] if place else range(lanes)
     moved = [wires[before] for before in places]
     crossed = [pyrtl.select(settings[i // 2][0], moved[i ^ 1], moved[i]) for i in range(lanes)]
@@ -134,7 +136,7 @@ def _nodes(wires: Sequence[Signal], settings: Sequence[Signal], place: int, coun
 
     Each node has a horizontal and a diagonal output, adjacent in ``wires``; in the last column, only one.
     """
-    lanes, last = len(settings), place == count - 1
+    lanes, last = len(settings), place == count - 1  # in this form, each lane has a row of settings
     away = diagonal_distance(place + 1, lanes)  # column 0 of the network has no multiplexers
     behind = [
         pyrtl.select(settings[row][output], wires[2 * (row ^ away) + 1], wires[2 * row])
@@ -162,7 +164,10 @@ class BenesAdapter(Adapter):
         self._vectors += task.coordinate
 
     def awaited(self) -> Channel | None:
-        """Return the channel that lacks a token: inputs within a task, else settings or tasks."""
+        """Return the channel that lacks a token: inputs within a task, else settings or tasks.
+
+        None while vectors are in the network, and between tasks without a token at any input.
+        """
         tasks, settings, inputs = (self.end(label) for label in ("tasks", "settings", "inputs"))
         if self.under_way():
             return None

@@ -1,4 +1,4 @@
-"""RTL of sums of runs of equal coordinates, ``fiberscope.hw.streams.run_sum.RunSum``."""
+"""RTL of ``fiberscope.hw.streams.run_sum.RunSum`` with the operation ``add``: sums of runs of points."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class RunSumParameters(SumParameters):
     """Parameters of sums of runs.
 
     Args:
-        coordinate_bits, value_bits, sum_bits, values: as of ``SumParameters``.
+        coordinate_bits, value_bits, sum_bits, values: see ``SumParameters``.
     """
 
 
 def port_contents(parameters: RunSumParameters) -> PortContents:
-    """Return the contents of the streams: points and sums."""
+    """Return the contents of the streams: points with values in, and points with sums out."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     return {
         "in_crd": coordinates,
@@ -39,9 +39,10 @@ def port_contents(parameters: RunSumParameters) -> PortContents:
 
 
 def design(parameters: RunSumParameters, streams: Streams) -> None:
-    """Build the registers of a run's coordinate and sum, which leave when a token outside the run arrives.
+    """Build the registers of a run's coordinate and sum, which leave when a token ends the run.
 
-    The logic does not check that the two streams have the same shape, as the component does.
+    The sum leaves as a point with another coordinate enters, or in a cycle before a stop or done. Unlike the
+    component, the logic does not check that the two streams have the same shape.
     """
     crd, val = Head.from_stream(streams.inputs["in_crd"]), Head.from_stream(streams.inputs["in_val"])
     acts = alias("acts", tokens.room_in(streams) & crd.shown & val.shown)
@@ -58,6 +59,7 @@ def design(parameters: RunSumParameters, streams: Streams) -> None:
     value = unless(~val.is_data, val.payload).sign_extended(bits)
     added = parameters.added(total, value)
     counts = alias("counts", takes & crd.is_data)
+    # A stop that ends a run clears ``is_open`` and stays, so that the next cycle sends the stop itself
     is_open.next <<= pyrtl.select(acts, crd.is_data, is_open)
     coordinate.next <<= pyrtl.select(counts, crd.payload, coordinate)
     total.next <<= pyrtl.select(counts, pyrtl.select(is_open & ~ends, added, value), total)
@@ -74,6 +76,7 @@ class RunSumAdapter(StreamAdapter):
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Count additions; the first point after a sum has left starts a run and is not an addition."""
         super().observe(moved)
+        # Both outputs move together, so that one shows whether a sum or a stop has left
         self._open &= "out_crd[0]" not in moved
         if "in_crd" in moved and moved["in_crd"].control == DATA:
             self._additions += self._open

@@ -199,7 +199,7 @@ def reducer_contents(parameters: ScalarReducerParameters) -> PortContents:
 
 
 def reducer_design(parameters: ScalarReducerParameters, streams: Streams) -> None:
-    """Build a reducer: a result for each fiber; a stop above level 0 follows it, one level lower."""
+    """Build a reducer: a result for each fiber not dropped, then a stop above level 0, one level lower."""
     head, room = Head.from_stream(streams.inputs["in_val"]), tokens.room_in(streams)
     follows: Signal = pyrtl.Register(1, "stop_follows")
     owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")

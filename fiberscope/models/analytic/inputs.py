@@ -161,7 +161,7 @@ def _find_mapping(
 
 
 def _constrain_whole_branches(machine: Machine, problem: Problem) -> Iterator[Directive]:
-    """Yield the constraints of nodes; parallel levels bypass tensors that they are not told to keep."""
+    """Yield the constraints of nodes; at parallel levels, data constraints bypass what they do not keep."""
     tensors = {tensor.name for tensor in problem.tensors}
     for entry, location in machine.constraints:
         if entry.type in DATA and entry.target in machine.branches:

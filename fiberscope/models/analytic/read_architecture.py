@@ -33,9 +33,9 @@ class Machine:
 
     Args:
         architecture: levels and compute units.
-        optimizations: the sparse optimizations of nodes, by the node's name.
+        optimizations: name (with its range, as ``PE[0..15]``), sparse optimizations and location of nodes.
         constraints: constraints of nodes on mappings.
-        branches: names of the levels in a ``!Parallel`` node.
+        branches: names of the levels directly in a ``!Parallel`` node.
     """
 
     architecture: Architecture
@@ -53,7 +53,7 @@ class _Unit:
         path: names of the enclosing nodes and of the node.
         mesh: instances along X and Y; of a container, instances of the enclosing container.
         attributes: its own attributes, and those of the enclosing nodes.
-        is_branch: whether the node is in a ``!Parallel`` node.
+        is_branch: whether the node is directly in a ``!Parallel`` node.
     """
 
     node: NodeSchema
@@ -80,8 +80,8 @@ def format_fan_out_name(container: str) -> str:
 def read_architecture(root: NodeSchema, location: Location, targets: Collection[str] = ()) -> Machine:
     """Read the levels of a machine, outermost first, and its compute units.
 
-    Components that are not ``enabled`` are left out. If no component has a class that computes, the innermost
-    of several components computes.
+    Nodes that are not ``enabled`` are left out, but not the nodes in a disabled container. If no component
+    has a class that computes, the innermost of several components computes.
 
     Args:
         root: the section ``architecture``, checked against its schema.
@@ -90,8 +90,9 @@ def read_architecture(root: NodeSchema, location: Location, targets: Collection[
             for the spatial loops over its mesh.
 
     Raises:
-        ConfigurationError: there is no level, there are several compute components or none, a name occurs
-            twice, or an attribute is invalid.
+        ConfigurationError: there is no level, there are several compute components or none, a component has
+            no name or the name of another, a range ends before it begins, or an attribute or a constraint is
+            invalid.
     """
     tree = _Tree(frozenset(targets))
     units = [unit for unit in tree.units(root, location, (), (1, 1), {}) if unit.node.enabled]
@@ -130,7 +131,11 @@ def find_constrained_nodes(node: NodeSchema) -> Iterator[str]:
 
 
 def _read_node_constraints(unit: _Unit) -> Iterator[Directive]:
-    """Yield the ``constraints`` of a node, as entries of a mapping."""
+    """Yield the ``constraints`` of a node, as entries of a mapping; ``_limit`` reads a plain number.
+
+    Raises:
+        ConfigurationError: a constraint is unknown.
+    """
     for kind, directive in unit.node.constraints.items():
         location = unit.location / "constraints" / kind
         kinds = ("spatial", "temporal", "dataspace", "max_overbooked_proportion")
@@ -154,16 +159,17 @@ class _Tree:
         mesh: tuple[int, int],
         shared: Map[str, object],
     ) -> Iterator[_Unit]:
-        """Yield the components of a tree, outermost first.
+        """Yield the components of a tree and the containers among the targets, outermost first.
 
         Args:
             node: the root of the tree.
             location: its location in the file, for messages.
             path: names of the nodes above.
             mesh: instances of the node along X and Y.
-            shared: attributes that the nodes above give to all nodes below.
+            shared: attributes from the nodes above, and from each ``!Container`` before in their lists.
         """
         shared = {**shared, **_select_model_attributes(node.attributes)}  # the node's own take precedence
+        # version 0.4 has ``nodes``, 0.3 the others; a container encloses the nodes after it in its own list
         for key in ("nodes", "local", "subtree"):
             outer_path, inner, attributes_above = path, mesh, shared
             for number, child in enumerate(getattr(node, key)):
@@ -179,7 +185,7 @@ class _Tree:
                     {**attributes_above, **_select_model_attributes(child.attributes)}
                 )
                 unit = _Unit(child, child_location, ".".join(child_path), inner, attributes, branch)
-                if child.class_ is not None:
+                if child.class_ is not None:  # a component is a leaf: nodes below it are not read
                     yield replace(unit, mesh=_arrange_mesh(child, mesh_size))
                     continue
                 if name and not self.targets.isdisjoint((name, format_fan_out_name(name))):
@@ -200,7 +206,13 @@ def _select_model_attributes(attributes: AttributesSchema) -> dict[str, object]:
 
 
 def _split_name(node: NodeSchema, location: Location) -> tuple[str, int]:
-    """Return the name of a node without its range, and the number of instances: 16 for ``PE[0..15]``."""
+    """Return the name of a node without its range, and the number of instances: 16 for ``PE[0..15]``.
+
+    A container without a name has an empty name and one instance.
+
+    Raises:
+        ConfigurationError: a component has no name, or a range ends before it begins.
+    """
     if node.name is None:
         if node.class_ is not None:
             raise location.error("a component needs a name")
@@ -212,7 +224,10 @@ def _split_name(node: NodeSchema, location: Location) -> tuple[str, int]:
 
 
 def _arrange_mesh(node: NodeSchema, mesh: tuple[int, int]) -> tuple[int, int]:
-    """Return the mesh with ``meshX`` of version 0.3, which is the layout of the instances."""
+    """Return the mesh with ``meshX`` columns, an attribute of version 0.3.
+
+    A ``meshX`` that does not divide the number of instances is ignored.
+    """
     count, columns = mesh[0] * mesh[1], node.attributes.mesh_x
     if columns is None or columns > count or count % columns:
         return mesh
@@ -224,10 +239,14 @@ def _is_compute(node: NodeSchema) -> bool:
 
 
 def _level(unit: _Unit) -> Level:
-    """Return a level of the machine; a unit that stores nothing only fans out."""
+    """Return a level of the machine; a unit that stores nothing only fans out.
+
+    A word has 16 bits and metadata 8 bits by default. ``sizeKB`` counts only without entries and a depth.
+    """
     attributes, node = unit.attributes, unit.node
     if not unit.stores:
         return Level(unit.name, unit.path, "fan-out", unit.mesh, stores=False)
+    # a width is at least 1, so that ``or`` finds the first that is given; a depth may be 0
     word_bits = attributes.word_bits or attributes.datawidth or 16
     block, cluster = _compute_row(attributes, word_bits, unit.location)
     depth = _make_first_test(attributes.data_storage_depth, attributes.memory_depth, attributes.depth)

@@ -140,8 +140,8 @@ def read_mapping(
 ) -> Mapping:
     """Read a mapping of a problem on a machine.
 
-    Missing loops have one iteration. Missing tensors are kept by every level that stores. Loops with the
-    factor 0 take the iterations that the other loops over the dimension leave.
+    Missing loops have one iteration. Missing tensors are kept by every level that stores. A loop with the
+    factor 0 takes the iterations that the other loops over the dimension leave; the first of several all.
 
     Args:
         directives: entries of the section, each with its location; the last entry of the same loops or data
@@ -151,7 +151,8 @@ def read_mapping(
         notes: list to which notes for the user are appended.
 
     Raises:
-        ConfigurationError: a name does not exist, or the loops do not multiply to the problem's bounds.
+        ConfigurationError: a name does not exist, an entry is malformed or does not fit its level, or the
+            loops do not multiply to the problem's bounds.
     """
     reader = _Reader(architecture, problem, notes)
     for entry, entry_location in directives:

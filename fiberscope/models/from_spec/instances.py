@@ -12,16 +12,16 @@ from fiberscope.models.trace.specification import Follow, Specification, Uniform
 
 
 def check_instances(specification: Specification, limit: int, lanes: int = 0) -> None:
-    """Raise an error if a level of the architecture has too many instances.
+    """Raise an error if a stage has too many instances of a level of the architecture.
 
-    Stages with ``places`` always pass: they have one instance here, and ``place_instances`` limits them.
+    Stages with ``places`` always pass: they have one instance here, and ``place_instances`` may limit them.
 
     Args:
         specification, lanes: arguments of ``build_stages``.
         limit: largest number of instances.
 
     Raises:
-        ConfigurationError: a level of the architecture has more instances.
+        ConfigurationError: a stage has more instances; ``build_stages`` raises it too.
     """
     for stage in build_stages(specification, lanes):
         if stage.instances > limit:
@@ -31,6 +31,8 @@ def check_instances(specification: Specification, limit: int, lanes: int = 0) ->
 
 def place_instances(stage: Stage, plan: LoopPlan, limit: int | None) -> Stage:
     """Return a stage with an instance for each iteration of its loops in space, up to a limit.
+
+    The new ``basis`` explains the number. With fewer instances than iterations, iterations share instances.
 
     Args:
         stage: the stage; without loops in ``places`` it is returned unchanged.
@@ -47,7 +49,10 @@ def place_instances(stage: Stage, plan: LoopPlan, limit: int | None) -> Stage:
 
 
 def count_iterations(plan: LoopPlan, loop: str) -> int:
-    """Return the largest number of iterations of a loop: coordinates, or pieces of a rank.
+    """Return the number of iterations of a loop in full ranks: coordinates, or pieces of a rank.
+
+    It is the largest number, except if a piece by occupancy is split again by shape: its elements are then
+    taken to be adjacent, and scattered elements lie in more pieces.
 
     Args:
         plan: plan of the Einsum's loops, with the shapes of ranks.
@@ -66,9 +71,10 @@ def count_iterations(plan: LoopPlan, loop: str) -> int:
     if split is None:
         return max(1, plan.shapes[loop])
     # sizes[n]: coordinates or elements that one run of the loop ``split.names[n]`` covers; a loop over pieces
-    # has an iteration for each piece of the next size, and the last loop is over single coordinates
+    # has an iteration for each piece of the next size, and the last loop is over single coordinates, size 1
     sizes = [count_iterations(plan, split.rank)]
     for directive in split.directives:
+        # pieces by ways divide the size around them; others have their own size, at most the size around them
         pieces = 0 if isinstance(directive, UniformOccupancy) else directive.ways
         sizes.append(min(math.ceil(sizes[-1] / pieces) if pieces else directive.size, sizes[-1]))
     position = split.names.index(loop)
@@ -76,7 +82,7 @@ def count_iterations(plan: LoopPlan, loop: str) -> int:
 
 
 def describe_instances(stages: Sequence[Stage]) -> tuple[str, ...]:
-    """Return notes on the stages: the number of instances where it is inferred, and the number of lanes."""
+    """Return notes on the stages: the number of instances where ``basis`` explains it, and the lanes."""
     texts = []
     for stage in stages:
         name = f"{stage.einsums[-1].name}: " if len(stages) > 1 else ""

@@ -30,7 +30,7 @@ def list_lane_loops(einsum: Einsum) -> tuple[str, ...]:
 
 
 def register_entries(specification: Specification, einsum: Einsum) -> int:
-    """Return the entries of the innermost loop that a line of a register file holds; 0 if none is bound.
+    """Return the most entries of the innermost loop in a line of a register file; 0 if none is bound.
 
     A register file is a buffer that is the last store on the path of a tensor.
 

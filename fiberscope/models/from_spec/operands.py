@@ -6,6 +6,9 @@ An uncompressed rank, of which every coordinate is visited, becomes a dense leve
     fibers, while each coordinate of a dense level would take a cycle.
 *   The last rank is dense only if the tensor is full, because elements that are not stored are not computed.
 
+Under the same exceptions, an unpartitioned compressed rank is dense if an intersector looks up a leader's
+coordinates in it. A rank with look-ups of other kinds has a compressed level.
+
 A rank that is partitioned at run time at the boundaries of another tensor's pieces stays unpartitioned. In a
 product, the pieces of the other tensor determine which coordinates of the rank are visited.
 

@@ -49,16 +49,16 @@ class Projection:
 
 @dataclass(frozen=True)
 class CoordinateRange:
-    """The coordinates of a loop that no operand has: a range, or its part in a piece of an outer loop.
+    """Coordinates of a loop whose rank no operand has: a range, or its part in a piece of an outer loop.
 
     An element e of the outer loop gives the coordinates e, e + ``step``, ... that are below
-    e + ``piece_size`` and below ``size``.
+    e + ``piece_size`` and below ``size``. Without an outer loop, they are 0, ``step``, ... below ``size``.
 
     Args:
         size: end of the range of coordinates.
         step: distance between two coordinates.
         piece_loop: the outer loop over pieces; empty if there is none.
-        piece_size: number of coordinates in a piece.
+        piece_size: size of a piece, of which every ``step``-th coordinate is taken; 0 without an outer loop.
     """
 
     size: int
@@ -112,11 +112,11 @@ def _make_term(plan: LoopPlan, rank: str, factor: int) -> Term:
 
 
 def find_range(plan: LoopPlan, loop: str) -> CoordinateRange | None:
-    """Return the coordinates of a loop that no operand has; None if they are no ``CoordinateRange``.
+    """Return the coordinates of a loop whose rank no operand has; None if they are no ``CoordinateRange``.
 
-    The pieces of an outer loop must have one size, which is a multiple of the loop's own step. They must not
-    cross the pieces of a further outer loop. Pieces by occupancy give None. Only the last piece may be
-    shorter, where the shape ends.
+    The pieces of an outer loop must have one size, which is a multiple of the loop's own step. These pieces
+    must not cross the pieces of a further outer loop. Only the last piece may be shorter, where the shape
+    ends. None if the next outer loop, or a loop without an outer loop, is over pieces by occupancy.
 
     Args:
         plan: plan of the Einsum's loops.
@@ -144,8 +144,9 @@ def find_range(plan: LoopPlan, loop: str) -> CoordinateRange | None:
 def find_lookups(plan: LoopPlan, operand: Operand) -> tuple[Lookup, ...]:
     """Return the look-ups of an operand, outermost rank first.
 
-    A rank is looked up if no loop scans it, or if a rank above it is looked up in the body of the same loop.
-    A rank whose coordinate no loop determines has no look-up, and neither have the ranks below it.
+    A rank is looked up if no loop scans it, if its index is not plain (``RankUse``), or if a rank above it is
+    looked up in the body of the same loop. A rank whose coordinate no loop determines has no look-up, and
+    neither have the ranks below it.
 
     Args:
         plan: plan of the Einsum's loops.
@@ -155,8 +156,8 @@ def find_lookups(plan: LoopPlan, operand: Operand) -> tuple[Lookup, ...]:
     for rank, scanned in find_scanned_ranks(plan, operand).items():
         use, depth = operand.use(rank), find_depth(plan, operand, rank)
         is_plain = use is None or use.is_plain
-        # The trace scans a rank with an affine index along one rank of the index. Here it is looked up.
         loop = plan.loops[depth] if depth >= 0 else ""
+        # The trace scans a rank with an affine index along one rank of the index. Here it is looked up.
         # A rank below a look-up in the body of the same loop is looked up too: its fiber is known only there.
         if not (scanned and is_plain) or any(lookup.loop == loop for lookup in lookups):
             index = Index(((rank, 1),)) if use is None or is_plain else use.index

@@ -43,7 +43,10 @@ def select_first_round(specification: Specification) -> Specification:
 
 
 def select_first_stages(stages: Iterable[Stage]) -> list[Stage]:
-    """Return the stages of the first round, with the names that their Einsums have in the cascade."""
+    """Return the stages of the first round, with the names that their Einsums have in the cascade.
+
+    The result is empty if the cascade does not repeat: names without a round are no first round.
+    """
     first_round = []
     for stage in stages:
         names = [einsum.name.rpartition(MARK) for einsum in stage.einsums]

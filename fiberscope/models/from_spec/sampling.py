@@ -47,8 +47,8 @@ def build_sampler(
 
     Raises:
         ConfigurationError: the tasks are not rows of A, so that no part of A stands for a part of the run;
-            the machine runs several stages; or a shared store has several copies. A sampled run raises this
-            error too if its machine has other units than the whole machine.
+            the machine runs several stages; or a shared store of B has several copies. A sampled run raises
+            this error too if its machine has other units than the whole machine.
     """
     tell("functional pass", 0, 0)
     machine = build(parameters, problem)
@@ -80,7 +80,7 @@ def build_sampler(
 
 
 def _check_row_tasks(machine: MappedMachine, problem: Cascade) -> None:
-    """Check that the tasks of a machine are rows of A, and that each shared store has a functional model.
+    """Check that the tasks of a machine are rows of A, and that each shared store of B has a single copy.
 
     Raises:
         ConfigurationError: one of these conditions does not hold; the message names it.

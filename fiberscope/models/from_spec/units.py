@@ -79,7 +79,7 @@ def shared_units(specification: Specification) -> set[str]:
 
 
 def list_units_on_lanes(specification: Specification, lanes: int) -> set[str]:
-    """Return the components of Einsums on lanes, whose operations the trace executes one after another.
+    """Return compute units and intersectors of Einsums on lanes; the trace executes their operations in turn.
 
     Args:
         specification, lanes: arguments of ``build_stages``.

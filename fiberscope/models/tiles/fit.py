@@ -1,4 +1,4 @@
-"""Check that tiles fit, by partitioning: statistics of other tiles do not bound the fullest tile."""
+"""Check that tiles fit and enlarge them, by partitioning: statistics of base tiles bound no larger tile."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ _ROUNDS = 8  # attempts to reduce a tile factor that is too large
 class Fitter:
     """Partitioning of a kernel's operands, for a comparison of their fullest tile with the buffer.
 
+    All methods except ``round_shape`` raise the ``WorkloadError`` of ``find_fullest_size``.
+
     Args:
         kernel: names the operands.
         tensors: the tensors by name.
         capacity: the capacity of the buffer of each operand, in the metric's unit.
         metric: the metric of sizes.
-        packed: the shape of the base tiles of which tiles consist, whose metric is words; None: tensors are
-            partitioned anew.
+        packed: the shape of the base tiles of which tiles consist; sizes and capacity are then in words, and
+            ``metric`` is not used. None: tensors are partitioned anew.
     """
 
     def __init__(
@@ -40,12 +42,12 @@ class Fitter:
         self._cache: dict[tuple[int, ...], int] = {}
 
     def find_fullest_size(self, shape: Shape) -> int:
-        """Return the size of the fullest tile of any operand in a buffer; 0 without nonzeros.
+        """Return the size of the fullest tile of any operand in a buffer; 0 if all are empty.
 
         The size is in the metric's unit, or in words for packed tiles. The result is kept for each shape.
 
         Raises:
-            WorkloadError: the shape or an operand cannot be partitioned, see ``cut_all``.
+            WorkloadError: the shape or an operand cannot be partitioned, see ``cut_all`` and ``pack_all``.
         """
         # a partition is the most expensive step of a search, and several steps ask for the same shape
         key = tuple(shape[index] for index in self.kernel.order)
@@ -86,7 +88,7 @@ class Fitter:
     ) -> tuple[dict[str, int], float] | None:
         """Return a shape times a factor with which all tiles fit.
 
-        Each attempt that does not fit reduces the factor by the capacity over the size of the fullest tile.
+        An attempt that does not fit multiplies the factor by the capacity over the size of the fullest tile.
         The result is not always the largest factor that fits.
 
         Args:
@@ -97,11 +99,11 @@ class Fitter:
                 indices of the result by the factor.
 
         Returns:
-            The shape and the factor; None if the first factor is at most 1, or if none of at most eight
-            factors above 1 fits.
+            The rounded shape, and the factor before rounding; None if the first factor is at most 1, or if
+            none of at most eight factors above 1 fits.
         """
         # in a matrix product, one index of each operand grows, and its tile by the factor; if both indices
-        # grow, each takes the square root
+        # grow, each takes the square root. For other kernels this is an estimate, which the attempts correct.
         scaled_indices = self.kernel.order if every else list_growing_indices(self.kernel)
         for _round in range(_ROUNDS):
             if factor <= 1.0:
@@ -120,8 +122,8 @@ class Fitter:
     def grow_summed_indices(self, shape: Shape, extents: Mapping[str, int]) -> dict[str, int]:
         """Double a shape in each of its summed indices as often as its tiles fit, up to the extent.
 
-        The shape must fit, and must cover the tensors in all other indices. A doubled tile is then a pair of
-        whole tiles, so that its size grows with each step, and a binary search finds the last that fits. The
+        The shape must fit. Tiles begin at multiples of their side, so a doubled tile is a pair of whole
+        tiles: the fullest one does not shrink with a step, and a binary search finds the last that fits. The
         indices grow one after another in loop order: the first takes as much of the buffer as it can.
         """
         sizes = dict(shape)

@@ -179,7 +179,7 @@ class _Search:
             scheme = replace(scheme, shape=enlargement[0], tf=enlargement[1])
         elif not self.fitter.fits(shape):
             return self._fall_back(scheme, "not even the shape without a larger size fits")
-        # ``grow_summed_indices`` requires that the shape covers the tensors in the indices of the result
+        # the indices of the result come first: summed indices take only the space that these leave
         if self.options.grow == "contracted" and self._covers_growing_indices(scheme.shape):
             scheme = replace(scheme, shape=self.fitter.grow_summed_indices(scheme.shape, self.extents))
         return replace(scheme, fullest=self.fitter.find_fullest_size(scheme.shape))

@@ -29,7 +29,7 @@ class Options(BaseModel):
         size: whether TileFactor enlarges the indices of the result (``grown``) or all indices.
         max_tile: whether TileFactor uses the fullest tile of the base tiling or of the chosen shape
             (``reshaped``).
-        grow: whether summed indices may grow once all other indices cover the tensor.
+        grow: whether summed indices may grow once the shape covers the indices of the result.
         tiles: whether tensors are partitioned anew (``cut``), or base tiles are ``packed``; shapes are then
             multiples of the base tile.
         base: the rule for the base tile, or its edge; see ``choose_base_shape``.

@@ -1,11 +1,12 @@
-"""Candidate shapes: at most as large as the base tile, and longer in indices of a single operand.
+"""Candidate shapes: as a rule at most as large as the base tile, and longer in indices of one operand.
 
 The reorder factor RF turns a square of edge T into a tile of T RF x T / RF. RF is a power of two. Tiles of a
 matrix product grow in the indices of the result, and shrink in the summed index; with RF below 1, the reverse
 holds.
 
 Source: D2T2 (MICRO 2025), Section 5.2, equation 21. The paper has no rule for more than two ranks; our rule
-is that no operand's tile has more places than its base tile.
+is that no operand's tile has more places than its base tile. With RF below 1, an operand with summed indices
+alone is an exception.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ def iterate_reorderings(
 ) -> Iterator[tuple[float, dict[str, int]]]:
     """Yield each reorder factor with its shape: from 1 up, then factors below 1.
 
-    The factors end at T, or with the first whose shape covers the tensors in all indices of the result.
+    The factors from 1 up end at the last power of two up to T, or with the first factor whose shape covers
+    the tensors in all indices of the result.
 
     Args:
         kernel: its summed indices.

@@ -60,8 +60,8 @@ class Energy:
     def items(self) -> list[EnergyItem]:
         """Return the energy of each component by action; a memory's action names its tensor.
 
-        An action without an entry in the table has the cost ``UNKNOWN``, without its tensor. The last item
-        says that wires are not counted.
+        An action without an entry in the table has the cost ``UNKNOWN``, without its tensor. An action in
+        several Einsums has the source of the last one. The last item says that wires are not counted.
         """
         costs: dict[tuple[str, str], Cost] = {}
         for total in self.totals:
@@ -90,7 +90,7 @@ class Energy:
 
     @property
     def unknown(self) -> list[str]:
-        """Return the actions without an entry in the table; their energy counts as 0."""
+        """Return each ``component.action`` without an entry in the table once; its energy counts as 0."""
         return list(
             dict.fromkeys(f"{total.component}.{total.action}" for total in self.totals if not total.energy)
         )
@@ -120,7 +120,7 @@ def compute_energy(
     of accesses is rounded up for each tensor, action and Einsum. Einsums without metrics are left out.
 
     Args:
-        specification: the cascade; the machine of ``extensor-energy`` is ``extensor``.
+        specification: the cascade; its name up to the first hyphen is the name of the machine in the table.
         metrics: counts as ``Model.metrics`` returns them.
         runs: the runs of the Einsums, of every round; their bodies are the matches of intersectors.
         table: energies of actions.
@@ -147,7 +147,8 @@ def compute_energy(
 def _count_matches(runs: Sequence[EinsumRun], component: str) -> int:
     """Return the number of bodies of the loops at which a component intersects.
 
-    A body runs exactly where the intersection has a match.
+    Where a loop intersects, a body runs exactly at each match. At a loop that does not intersect, all bodies
+    count, although ``Model.metrics`` counts no steps there.
     """
     return sum(
         run.bodies[binding.rank]
@@ -171,7 +172,7 @@ class _EnergyLookup:
             entry = self.table.find(self.machine, self.component.name, self.component.kind, action)
             actions = count
             if self.component.kind in _MEMORIES:
-                # a DRAM has no lines: its width is 0
+                # rounded up; bits of the entry, else of a line, else one: a DRAM has no lines, its width is 0
                 actions = -(-count // ((entry and entry.bits) or self.component.width or 1))
             yield ActionTotal(einsum, self.component.name, tensor, action, actions, entry)
 

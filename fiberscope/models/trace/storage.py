@@ -131,7 +131,7 @@ class BoundStorage:
         return Traffic(headers.lines_read * bits, headers.lines_written * bits)
 
     def lines(self) -> tuple[int, int]:
-        """Return the lines that a buffet reads and writes."""
+        """Return the lines that a buffet reads, without lines shared by multicast, and writes."""
         buffets = [buffet for buffet in self.recorders if isinstance(buffet, Buffet)]
         shared = self.recorder.lines_shared if isinstance(self.recorder, Multicast) else 0
         lines_read = sum(buffet.lines_read for buffet in buffets) - shared
@@ -165,7 +165,7 @@ class Buffer:
     Args:
         component: the component of the architecture.
         copies: lists of accesses of a cache, one an instance.
-        capacities: capacities of a buffet, one an instance; empty if capacity does not count.
+        capacities: capacities of a buffet, one an instance; empty if capacity does not count or has no bound.
         uses_srrip: whether a cache is set-associative, without Belady's OPT.
         sources: by tensor, the components above the buffer on the paths of its bindings.
         bound: its bindings, in the order of the file.

@@ -1,4 +1,4 @@
-"""Check the tensors and index variables of an assignment before its compilation."""
+"""Check the tensors and index variables of an assignment before its compilation; complete its formats."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ def check_assignment(assignment: Assignment) -> None:
     """Check an assignment for consistent tensors and index variables.
 
     Raises:
-        InputError: the right side has no tensor, a tensor has two numbers of variables or a variable twice, a
-            tensor and a variable have the same name, or a variable occurs only on the left. If the assignment
-            has a source text, the error has the column, except if the right side has no tensor.
+        InputError: the right side has no tensor, accesses of a tensor differ in their number of variables, an
+            access has a variable twice, a tensor and a variable have the same name, or a variable occurs only
+            on the left. If the assignment has a source text, the error has the column, except if the right
+            side has no tensor.
     """
     operands = list(accesses(assignment.expression))
     first: dict[str, Access] = {}
@@ -37,7 +38,7 @@ def complete_formats(assignment: Assignment, formats: Mapping[str, Format]) -> d
     """Return the formats of all tensors, the result first; a tensor without a format is dense in all levels.
 
     Args:
-        assignment: the assignment; accesses of one tensor have equal numbers of variables.
+        assignment: an assignment that ``check_assignment`` accepts.
         formats: formats by tensor, for some of its tensors.
 
     Raises:

@@ -51,7 +51,8 @@ def translate_expression(
             functions.
 
     Raises:
-        InputError: the expression has a symbol for a number, or a user-defined function.
+        InputError: the expression has a symbol for a number, or a function that is user-defined or that
+            ``meanings`` refuses.
     """
     if isinstance(expression, Access):
         return access(expression)
@@ -84,7 +85,7 @@ def translate_expression(
 
 
 def _nest_calls(function: str, operands: list[Expression], where: str = "", counted: str = "") -> Expression:
-    """Return a function of several operands as nested functions of two, from left to right."""
+    """Return a function of one operand, or of several as nested functions of two, from left to right."""
     if len(operands) == 1:
         return Call(function, tuple(operands), where, counted)
     return reduce(lambda left, right: Call(function, (left, right), where, counted), operands)

@@ -48,7 +48,7 @@ def insert_sums(assignment: Assignment) -> Expression:
 
 
 def _insert_sum(expression: Expression, variable: str) -> Expression:
-    """Insert the sum over a variable; an addition gets a sum in each operand."""
+    """Insert the sum over a variable; an addition gets a sum in each operand that has the variable."""
     if variable not in list_free_variables(expression):
         return expression
     if isinstance(expression, Sum):
