@@ -24,7 +24,8 @@ def profile_of(matrix: CsrArray, name: str, source: str) -> Profile:
     """Return the profile of a matrix.
 
     Args:
-        matrix: canonical CSR. The profile has a locality if A times A takes at most 10^9 multiplies.
+        matrix: canonical CSR. Its locality is measured if A times A (see ``product_nonzeros``) takes at most
+            10^9 multiplies; otherwise it stays 1, which means no locality.
         name, source: name and source of the matrix, for the profile.
     """
     profile = measure_profile(matrix, name, source)
@@ -36,8 +37,9 @@ def profile_of(matrix: CsrArray, name: str, source: str) -> Profile:
 def with_locality(profile: Profile, target: int) -> Profile:
     """Return the profile with the locality that reproduces the number of nonzeros of the product best.
 
-    The locality is divided by four until the product has too few nonzeros. The last interval is then halved
-    three times on a logarithmic scale. Of all localities tried, the best one is taken.
+    The locality is divided by four until the product has at most ``target`` nonzeros, or down to 4^-6. In the
+    first case, the last interval is then halved three times on a logarithmic scale. Of all localities tried,
+    the best one is taken. Each trial draws a matrix and computes its product.
 
     Args:
         profile: the profile of the matrix.
@@ -50,8 +52,9 @@ def with_locality(profile: Profile, target: int) -> Profile:
         surplus[locality] = product_nonzeros(matrix) - target
         return surplus[locality]
 
+    # a smaller locality gives fewer nonzeros, because more products have the same position
     index = next((index for index, locality in enumerate(_COARSE) if excess(locality) <= 0), None)
-    if index:
+    if index:  # not None (no change of sign) nor 0 (no larger locality exists)
         _bisect(excess, _COARSE[index], _COARSE[index - 1])
     best = min(surplus, key=lambda locality: abs(surplus[locality]))
     return profile.model_copy(update={"locality": best})
@@ -65,7 +68,10 @@ def _bisect(excess: Callable[[float], int], low: float, high: float) -> None:
 
 
 def product_nonzeros(matrix: CsrArray) -> int:
-    """Return the number of nonzeros of A times A, or of A times its transpose if A is not square."""
+    """Return the number of nonzeros of A times A, or of A times its transpose if A is not square.
+
+    Entries whose terms cancel to 0 do not count, because scipy omits them.
+    """
     return int((matrix @ _right_factor(matrix)).nnz)
 
 

@@ -29,15 +29,17 @@ def read_matlab(stream: BinaryIO, location: str, variable: str = "") -> dict[str
         variable: name of the matrix, or of a field of SuiteSparse's structure; empty for the only matrix.
 
     Raises:
-        WorkloadError: the file is damaged, has no such matrix, or has several matrices and none is named.
+        WorkloadError: the file is damaged, has no such matrix, has several matrices and none is named, or has
+            no numbers in the matrix.
     """
     program = "from fiberscope.workloads.matlab_file import _main; _main()"
     command = [sys.executable, "-c", program, location, variable]
     with tempfile.TemporaryFile() as output:
+        # the child reads a plain file by its descriptor, and gets the content of any other stream
         source = {"stdin": stream} if isinstance(stream, io.BufferedReader) else {"input": stream.read()}
         stream.seek(0)
         child = subprocess.run(command, stdout=output, stderr=subprocess.DEVNULL, check=False, **source)
-        if child.returncode != 0:
+        if child.returncode != 0:  # a crash: all other faults come as ``error``
             raise WorkloadError(
                 "not a matrix of MATLAB version 5 to 7.2: the file is damaged", location=location
             )
@@ -69,7 +71,11 @@ def _describe_damage(error: Exception) -> str:
 
 
 def _select_matrix(content: dict[str, Any], location: str, variable: str) -> Any:  # noqa: ANN401
-    """Return the named or only matrix; in SuiteSparse's structure, the named field or field A."""
+    """Return the named or only matrix; in SuiteSparse's structure, the named field or field A.
+
+    The other variables of a file with SuiteSparse's structure are ignored.
+    """
+    # scipy adds ``__header__``, ``__version__`` and ``__globals__``
     matrices = {name: value for name, value in content.items() if not name.startswith("__")}
     if _COLLECTION in content:
         record = content[_COLLECTION]

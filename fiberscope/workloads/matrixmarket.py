@@ -22,16 +22,18 @@ from fiberscope.workloads.text import Grammar, scan
 def read_matrix_market(stream: BinaryIO, location: str, duplicates: Duplicates = "sum") -> CsrArray:
     """Read the matrix of a MatrixMarket ``stream``. The zeros of an array file are not stored.
 
-    A vector becomes a column. A tensor of taco must have two ranks.
+    A vector becomes a column, and so does a tensor of taco with one rank. A tensor must not have more than
+    two ranks.
 
     Args:
         stream: the file, at its beginning.
         location: name of the file, for errors.
-        duplicates: treatment of entries at the same position, see ``from_coordinates``.
+        duplicates: treatment of entries at the same position, see ``from_coordinates``. Entries of a vector
+            or tensor are always added.
 
     Raises:
         WorkloadError: with the line: a fault in the banner, the size line or an entry, or a wrong number of
-            entries.
+            entries; without a line: entries that contradict the declared symmetry.
     """
     header = read_header(stream, location)
     if len(header.shape) > 2:
@@ -39,6 +41,7 @@ def read_matrix_market(stream: BinaryIO, location: str, duplicates: Duplicates =
         raise WorkloadError(fault, location=location, line=header.line)
     if header.object != "matrix":
         tensor = _read_tensor(stream, header, location)
+        # one rank lacks columns: all are 0
         rows, cols = (*tensor.coordinates, np.zeros(tensor.nonzeros, dtype=np.int64))[:2]
         return from_coordinates(rows, cols, tensor.values, (header.rows, header.cols), location, duplicates)
     _check_size(stream, header, location)
@@ -79,9 +82,13 @@ def _read_tensor(stream: BinaryIO, header: Header, location: str) -> SparseTenso
 
 
 def _check_size(stream: BinaryIO, header: Header, location: str) -> None:
-    """Refuse a plain file that is too short for its declared entries. The check does not apply to gzip."""
-    if not hasattr(stream, "raw"):  # decompressed: the size of the content is unknown
+    """Refuse a plain file that is too short for its declared entries, before memory is allocated for them.
+
+    The check does not apply to gzip, nor to a stream that ``open_text`` has read into memory.
+    """
+    if not hasattr(stream, "raw"):
         return
+    # one byte more, as the last line may lack its newline
     remaining = os.fstat(stream.fileno()).st_size - stream.tell() + 1
     capacity = remaining // (2 * len(header.kinds))  # a number takes a digit and a separator
     if header.entries > capacity:
@@ -99,6 +106,7 @@ def _dense_coordinates(header: Header, values: Values, location: str) -> Entries
     lengths = np.arange(header.cols, 0, -1, dtype=np.int64) - skew
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
     cols = np.searchsorted(starts, positions, side="right") - 1
+    # column c begins at row c, below the diagonal at row c + 1
     return Entries(cols + positions - starts[cols] + skew, cols, values[positions])
 
 
@@ -113,7 +121,10 @@ def _lower_triangle(header: Header, entries: Entries, values: Values, location: 
 
 
 def _mirror(header: Header, entries: Entries, location: str) -> tuple[Coordinates, Coordinates, Values]:
-    """Return rows, columns and values with the entries of the other triangle of a symmetric matrix."""
+    """Return rows, columns and values with the entries of the other triangle of a symmetric matrix.
+
+    The standard stores the lower triangle; an upper triangle alone is accepted too.
+    """
     rows, cols, values = entries.rows, entries.cols, entries.values
     if header.symmetry == "general":
         return rows, cols, values

@@ -33,6 +33,7 @@ class _Float8:
         codes = np.arange(256)
         magnitudes, fractions = codes & 127, codes & (1 << self.mantissa) - 1
         exponents = magnitudes >> self.mantissa
+        # Exponent 0 is subnormal: it has no leading 1, and the scale of exponent 1.
         leading = np.where(exponents > 0, 1 << self.mantissa, 0)
         scales = np.maximum(exponents, 1) - self.bias - self.mantissa
         magnitude = np.ldexp((leading + fractions).astype(np.float64), scales)
@@ -43,7 +44,7 @@ class _Float8:
         elif self.special == "finite":
             values[magnitudes == 127] = np.nan
         else:
-            values[128] = np.nan
+            values[128] = np.nan  # the code of negative zero
         return values
 
 
@@ -58,17 +59,17 @@ NARROW = (_BF16, *_FLOAT8, _E8M0)  # names of safetensors
 
 
 def decode_narrow(kind: str, stored: bytes) -> npt.NDArray[np.float64]:
-    """Return the values of stored numbers.
+    """Return the values of stored numbers, as a vector.
 
     Args:
         kind: one of ``NARROW``.
         stored: the numbers, little-endian.
     """
-    if kind == _BF16:
+    if kind == _BF16:  # the upper half of a float32
         halves = np.frombuffer(stored, dtype="<u2").astype(np.uint32)
         return (halves << 16).view(np.float32).astype(np.float64)
     codes = np.frombuffer(stored, dtype=np.uint8)
-    if kind == _E8M0:
+    if kind == _E8M0:  # an exponent alone, with bias 127; code 255 is NaN
         scales = np.append(np.ldexp(1.0, np.arange(255) - 127), np.nan)
         return np.take(scales, codes)
     values = _FLOAT8[kind].values()

@@ -1,6 +1,7 @@
 """Fast parser for lines of numbers: a compiled loop for the grammar of ``fiberscope.workloads.text``.
 
-The loop stops at the first line that does not match. The grammar then finds and names the fault.
+The loop stops at the first line that does not match. The grammar then finds and names the fault. Loops over
+characters check no end of the text, because a newline ends the text and every loop.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ _KINDS = ("index", "integer", "real")
 
 MOST_DIGITS = 19  # digits of a mantissa in 64 bits
 MOST_EXPONENT_DIGITS = 4
-FAR_EXPONENT = 10_000  # replaces longer exponents, which overflow or underflow too
+# Replaces longer exponents. The power is then out of range, so that ``float`` parses the text (unless about
+# 10,000 digits follow the point).
+FAR_EXPONENT = 10_000
 LEAST_POWER, MOST_POWER = -307, 288  # powers of ten for which no product is subnormal or infinite
 LEAST_SCALE = -1074  # smallest power of two that is a double
 LOWER_WORD = 2**64 - 1
 EXACT_INTEGER = 2**53
-BELOW_MANTISSA = 9  # bits of a product's upper word below the 53 bits of a double and its rounding bit
+# Bits of a product's upper word, whose highest bit is 0, below the 53 bits of a double and its rounding bit.
+BELOW_MANTISSA = 9
 TAB, NEWLINE, RETURN, SPACE, PLUS, MINUS, POINT, ZERO, LOWER_E = b"\t\n\r +-.0e"
 TO_LOWER = 32
 
@@ -54,7 +58,7 @@ class NumberLines:
         self.comments = bytes(byte in comment.encode() for byte in range(256))
         self.powers = array("L", map(_leading_word, range(LEAST_POWER, MOST_POWER + 1)))
         self.scales = array("d", [ldexp(1, scale) for scale in range(LEAST_SCALE, 972)])
-        self.text = self.source = b"\n"
+        self.text = self.source = b"\n"  # the same bytes: in C, ``text`` gives characters, ``source`` slices
         self.numbers = np.empty(0)
         self.at = self.mantissa = self.significant = self.power = 0
         self.value = 0.0
@@ -67,6 +71,7 @@ class NumberLines:
         """
         self.text = self.source = text
         self.at = entries = 0
+        # A number takes at least a digit and a separator. One entry more, for a line that ends too early.
         self.numbers = numbers = np.empty((len(text) // (2 * self.width) + 1) * self.width)
         length = len(text)
         while self.at < length:
@@ -125,13 +130,13 @@ class NumberLines:
             if self.text[self.at] == POINT:
                 self.at += 1
                 self.power = -self._digits()
-                digits -= self.power
+                digits -= self.power  # adds the digits after the point
             if self.text[self.at] | TO_LOWER == LOWER_E and not self._exponent():
                 return False
         if digits == 0:
             return False
         if self.significant > MOST_DIGITS or not self._nearest():
-            self.value = float(self.source[start : self.at])
+            self.value = float(self.source[start : self.at])  # with its sign
         elif negative:
             self.value = -self.value
         return True
@@ -148,7 +153,7 @@ class NumberLines:
         at, mantissa, significant = self.at, self.mantissa, self.significant
         while ZERO <= self.text[at] <= ZERO + 9:
             mantissa = 10 * mantissa + self.text[at] - ZERO
-            significant += mantissa != 0
+            significant += mantissa != 0  # leading zeros do not count
             at += 1
         digits = at - self.at
         self.at, self.mantissa, self.significant = at, mantissa, significant
@@ -180,13 +185,14 @@ class NumberLines:
         if not LEAST_POWER <= self.power <= MOST_POWER:
             return False
         mantissa, shift = self.mantissa, 0
+        # shift the highest bit of the mantissa to bit 63
         while mantissa >> 56 == 0:
             mantissa <<= 8
             shift += 8
         while mantissa >> 63 == 0:
             mantissa <<= 1
             shift += 1
-        product = mantissa
+        product = mantissa  # in C, a copy of 128 bits
         product *= self.powers[self.power - LEAST_POWER]
         upper = product >> 64
         below = BELOW_MANTISSA + (upper >> 63)
@@ -194,6 +200,8 @@ class NumberLines:
         rest = upper - (bits << below)
         if rest + 1 == 1 << below or (bits & 1 and rest == 0 and product & LOWER_WORD == 0):
             return False
-        scale = (217706 * self.power >> 16) - shift + below + 2  # the first is the power's binary exponent
+        # 217706 / 2^16 is log2(10): the first term is the power's binary exponent. The 2 is the rounding bit,
+        # and the 64 bits of the lower word less the 63 bits of the power's word below its leading 1.
+        scale = (217706 * self.power >> 16) - shift + below + 2
         self.value = ((bits + 1) >> 1) * self.scales[scale - LEAST_SCALE]
         return True

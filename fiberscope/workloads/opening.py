@@ -28,7 +28,8 @@ def load_tensor(
         progress: called during a download with the bytes received and the total.
 
     Raises:
-        WorkloadError: unknown, unreadable, or a tensor of the registry whose file is missing.
+        WorkloadError: unknown, unreadable, a tensor of the registry whose file is missing, or a surrogate
+            with ``exact``.
     """
     text = os.fspath(name)
     return tensor_in(text) or _from_workload(load(text, exact=exact, progress=progress))
@@ -47,7 +48,7 @@ def open_tensor(
         operand: a name or path as for ``load_tensor``, a workload, an object that ``decode_object`` accepts,
             or a tensor.
         name: name of the tensor, if the operand has no name.
-        exact, progress: see ``load_tensor``.
+        exact, progress: see ``load_tensor``; only for a name or path. A workload may be a surrogate.
 
     Raises:
         WorkloadError: see ``load_tensor``; or values that are no finite real numbers.

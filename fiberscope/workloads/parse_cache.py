@@ -1,9 +1,10 @@
 """Cache of parsed files: the matrix of a file is mapped from the cache instead of being parsed again.
 
 ``parsed/<sha256 of the file>`` in the cache has a folder for each treatment of duplicates, with the three
-arrays of the matrix and their checksums. A record for each path has the sha256 by size and time of change, so
-that a large file is not hashed each time. Matrices are mapped into memory, copy-on-write.
-``FIBERSCOPE_PARSED=0`` disables the cache. The folder ``parsed`` may be deleted at any time.
+arrays of the matrix and their checksums. A record for each path has the sha256 by size, time of change and
+inode, so that a large file is not hashed each time. Matrices are mapped into memory, copy-on-write. Files
+below 4 MiB and standard input are not cached. ``FIBERSCOPE_PARSED=0`` disables the cache. The folder
+``parsed`` may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def read_parsed(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
             note = f"NOTE: what the cache kept of {file.name} was damaged; it has been read again"
             shutil.rmtree(folder, ignore_errors=True)
     parsed = _from_file(path, duplicates)
+    # a file that has changed since may not have the content of the sha256
     if _state(file) == state_before:
         with suppress(OSError):
             _store(parsed, folder)
@@ -101,6 +103,7 @@ def _content(file: Path) -> str:
         state_before = json.loads(record.read_text(encoding="utf-8"))
         if state_before["state"] == state:
             return str(state_before["content"])
+        # the cache keeps no former content of a path, so that it does not grow with each change
         shutil.rmtree(_folder() / state_before["content"], ignore_errors=True)
     content = file_digest(file)
     if time.time_ns() - state[1] > SETTLED_NANOSECONDS:
@@ -110,6 +113,7 @@ def _content(file: Path) -> str:
 
 
 def _write_whole(file: Path, record: dict[str, Any]) -> None:
+    """Write a record under a temporary name, then rename it, so that no process reads a part of it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as partly:
         json.dump(record, partly)
@@ -128,7 +132,7 @@ def _store(parsed: Parsed, folder: Path) -> None:
         shape = [int(size) for size in parsed.matrix.shape]
         record = json.dumps({"shape": shape, "digest": parsed.digest, "checksums": checksums})
         (partly / RECORD).write_text(f"{zlib.crc32(record.encode())} {record}", encoding="utf-8")
-        partly.rename(folder)
+        partly.rename(folder)  # fails if another process was first, which the caller ignores
     finally:
         shutil.rmtree(partly, ignore_errors=True)
 

@@ -1,8 +1,8 @@
 """Problems: operands, parameters, and the check of an answer.
 
-A machine solves the kinds of problems that its descriptor names. Each kind is a subclass of ``Problem``, here
-or in the file of a user's machine. The *reference* of a problem is an answer that is computed independently
-of the machine, for instance by scipy.
+A machine solves the kinds of problems that its descriptor names. Each kind is a subclass of ``Problem``,
+possibly in the file of a user's machine. The *reference* of a problem is an answer that is computed
+independently of the machine, for instance by scipy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Problem(ABC):
         may override both.
         counts_entries: whether an entry of the reference must be in the answer even if its value is 0.
         tensors: names of the operands, in their order.
-        least: minimum number of operands.
+        least: minimum number of operands; the later names may then be without an operand.
         Parameters: pydantic model of the other parameters.
         inputs: names of the inputs of a cascade of Einsums for the problem, if they differ from the operands.
         The final state of the last input is the answer.
@@ -60,7 +60,8 @@ class Problem(ABC):
     answer: ClassVar[str]
     reference: str
     tolerance: float = 0.0
-    precision: Precision | None = None  # of the machine's values, if it declares their type
+    # of the machine's values, if it declares their type; like ``values_only``, set when the model is built
+    precision: Precision | None = None
     counts_entries: ClassVar[bool] = False
     values_only: bool = False  # whether explicit zeros are ignored although entries count
     tensors: ClassVar[tuple[str, ...]]
@@ -172,9 +173,9 @@ class MatrixProduct(Problem):
             raise WorkloadError(f"{fault}: B should have {a[1]} rows")
 
     def refuse_overflow(self, a: CsrArray, b: CsrArray) -> None:
-        """Refuse operands whose products, or sums of products, exceed the largest double.
+        """Refuse operands for which the sum of |a b| of an entry exceeds the largest double.
 
-        Such a sum depends on the order of its terms, so that it has no reference.
+        The sum of the products then depends on their order, even if it is finite, and has no reference.
 
         Args:
             a, b: A and B in CSR of doubles.
@@ -205,8 +206,8 @@ class Spgemm(MatrixProduct):
         """Check that the matrices have a product in doubles.
 
         Raises:
-            WorkloadError: the inner dimensions differ, a matrix has several values at one position, or a
-                value of the product overflows a double.
+            WorkloadError: the inner dimensions differ, a matrix has several values at one position, or an
+                entry of the product may overflow (see ``refuse_overflow``).
         """
         super().check_operands()
         for operand in self.both:

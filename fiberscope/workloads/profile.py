@@ -21,7 +21,8 @@ from fiberscope.workloads.errors import WorkloadError
 _Count = Annotated[int, Field(ge=0)]
 _Size = Annotated[int, Field(ge=1, le=2**28)]  # as ``canonical.MAX_ROWS``
 _CLASSES_A_DECADE = 10
-# Least degree of each class from the second on; the first class has degree 0.
+# Least degree of each class from the second on, over the nine decades up to the largest size of a rank; the
+# first class has degree 0.
 # Small degrees repeat after rounding; ``unique`` removes the repetitions.
 LEAST_DEGREES = np.unique(np.rint(10.0 ** (np.arange(9 * _CLASSES_A_DECADE) / _CLASSES_A_DECADE))).astype(
     np.int64
@@ -80,14 +81,21 @@ class Profile(_Row):
         return self.shape[0] == self.shape[1]
 
     def degrees(self) -> tuple[Integers, Integers, Integers]:
-        """Return class, row nonzeros and column nonzeros of every node, by class."""
+        """Return class, row nonzeros and column nonzeros of every node, by class.
+
+        The arrays are new, so that the caller may change them.
+        """
         groups = [(kind, *row) for kind, class_ in enumerate(self.classes) for row in class_.degrees]
         kinds, counts, rows, columns = np.array(groups, dtype=np.int64).reshape(-1, 4).T
         return np.repeat(kinds, counts), np.repeat(rows, counts), np.repeat(columns, counts)
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        """Check that classes, degrees and the nonzeros between classes agree."""
+        """Check that classes, degrees and the nonzeros between classes agree.
+
+        Not checked: that some matrix has these degrees, and that a matrix which is not square has its rows in
+        the first classes.
+        """
         class_nonzeros = np.array(self.nonzeros_between, dtype=np.int64)
         kinds, rows, columns = self.degrees()
         count = len(self.classes)

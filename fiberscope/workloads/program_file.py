@@ -39,7 +39,7 @@ def check_program(graph: CsrArray, task: GraphTask, location: str) -> None:
 
     Args:
         graph: the graph in CSR.
-        task: the problem; its number of iterations is ignored.
+        task: the problem; its number of iterations is ignored. ``start`` is called twice.
         location: name of the program's file, for errors.
 
     Raises:

@@ -49,11 +49,12 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     """Read the matrix of a file, as CSR with float64 values and int64, sorted indices.
 
     Entries at the same position are added (``sum``), kept (``keep``) or reduced to the smallest (``least``).
-    Binary files, ``.smtx`` and serialized graphs (``.sg``, ``.wsg``) ignore ``duplicates``. Explicit zeros
-    stay as stored nonzeros, except in dense arrays: a MatrixMarket *array* file, ``.npy``, or a dense matrix
-    of MATLAB. gzip is detected by content. The format is the first that applies: MatrixMarket (content, or
-    ``.mtx``, ``.ttx``); KONECT (content) or another graph (suffix); zip, NumPy or MATLAB (content); the
-    suffix, listed in ``fiberscope.workloads.readers``.
+    Binary files, ``.smtx``, serialized graphs (``.sg``, ``.wsg``), and vectors and tensors of MatrixMarket
+    ignore ``duplicates``. With ``keep``, duplicates make the matrix not canonical. Explicit zeros stay as
+    stored nonzeros, except in dense arrays: a MatrixMarket *array* file, ``.npy``, a dense matrix of MATLAB,
+    or diagonals (DIA) in ``.npz``. gzip is detected by content. The format is the first that applies:
+    MatrixMarket (content, or ``.mtx``, ``.ttx``); KONECT (content) or another graph (suffix); zip, NumPy or
+    MATLAB (content); the suffix, listed in ``fiberscope.workloads.readers``.
 
     Args:
         path: the file; ``-`` is standard input.
@@ -113,7 +114,7 @@ def _read_edges(stream: BinaryIO, location: str, duplicates: Duplicates) -> CsrA
     """Read an edge list, with or without weights."""
     first_line, field_count = first_entry(stream, location)
     line = _read_line_at(stream, location, first_line)
-    if b"," in line or b"{" in line:
+    if b"," in line or b"{" in line:  # the first entry shows the form of all entries
         stream = _normalize_edges(stream, location)
         first_line, field_count = first_entry(stream, location)
     if field_count not in (2, 3):

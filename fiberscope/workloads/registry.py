@@ -40,12 +40,12 @@ class Entry(BaseModel):
     nonzeros: Annotated[int, Field(ge=0)]
     approximate: bool = False  # whether shape or nonzeros are rounded, as in the paper
     symmetric: bool = False  # the pattern equals its transpose
-    kind: _Text
+    kind: _Text  # of problem, as SuiteSparse names kinds; some words select the generator of a surrogate
     source: _Text  # source of shape, nonzeros and kind, and the paper whose table has the entry
     address: _Text | None = None
     checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None  # sha256 of the download
     checksum_source: _Text | None = None
-    rmat: RmatGraph | None = None  # the surrogate; None selects one by profile or kind
+    rmat: RmatGraph | None = None  # the surrogate if no profile is shipped; None selects one by kind
 
     @field_validator("address")
     @classmethod

@@ -13,13 +13,15 @@ INTEGER_BITS = 63  # bits of an integer without its sign
 
 
 def lexical_order(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers | None:
-    """Return the stable order that sorts points; None if the points are sorted.
+    """Return the stable order that sorts points; None only if the points are sorted.
+
+    Sorted points get an order too if the shape has more than ``INTEGER_LIMIT`` positions.
 
     Args:
         columns: coordinates of every point by rank, the most significant rank first.
         sizes: exclusive upper bound of the coordinates of each rank.
     """
-    # Adjacent ranks share a key while the number of their points is at most INTEGER_LIMIT.
+    # Adjacent ranks share a key while the product of their sizes is at most INTEGER_LIMIT.
     keys: list[Integers] = []
     size = INTEGER_LIMIT + 1  # so that the first rank begins a key
     for extent, column in zip(sizes, columns, strict=True):
@@ -27,11 +29,12 @@ def lexical_order(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers
             keys.append(column)
             size = max(1, extent)
         else:
-            keys[-1] = keys[-1] * extent
+            keys[-1] = keys[-1] * extent  # a new array: the first is the caller's column
             keys[-1] += column  # in place: there can be millions of points
             size *= max(1, extent)
     if not keys or (len(keys) == 1 and _is_sorted(keys[0])):
         return None
+    # ``lexsort`` takes the most significant key last
     return np.lexsort(keys[::-1]) if len(keys) > 1 else _sort_positions(keys[0], size)
 
 
@@ -68,6 +71,7 @@ def rows_in(points: Integers, table: Integers) -> Integers:
     sorted_keys, point_keys = keys[: len(table)], keys[len(table) :]
     if len(sorted_keys) == 0:
         return np.full(len(point_keys), -1)
+    # a point after the last row of the list is compared with this row, and differs
     positions = np.minimum(np.searchsorted(sorted_keys, point_keys), len(sorted_keys) - 1)
     return np.where(sorted_keys[positions] == point_keys, positions, -1)
 
@@ -80,7 +84,8 @@ def _row_keys(rows: Integers) -> Integers:
         if size * extent <= INTEGER_LIMIT:
             keys = keys * extent + column
         else:
-            # the columns so far, and this column, have at most as many distinct numbers as there are rows
+            # The columns so far, and this column, have at most as many distinct numbers as there are rows.
+            # The new keys therefore fit 64 bits up to 2^31 rows.
             (keys, size), (numbers, extent) = _compact(keys), _compact(column)
             keys = keys * extent + numbers
         size *= extent

@@ -41,7 +41,10 @@ _UNNAMED: Mapping[str, Set[str]] = {  # layouts of the library sparse
 
 
 def layout_of(arrays: Arrays) -> str | None:
-    """Return the layout of a file's arrays; None if they are no sparse array."""
+    """Return the layout of a file's arrays in lower case; None if they are no sparse array.
+
+    The layout may be unknown, or empty if ``format`` is no text: ``decode`` then refuses it.
+    """
     if "format" not in arrays:
         return next((layout for layout, names in _UNNAMED.items() if arrays.keys() >= names), None)
     name = arrays["format"]
@@ -52,7 +55,7 @@ def layout_of(arrays: Arrays) -> str | None:
 def decode(layout: str, arrays: Arrays, location: str) -> CsrArray | SparseTensor:
     """Return the matrix (for two ranks) or the tensor in the arrays of a layout.
 
-    Entries at the same position are added. Explicit zeros stay, except in DIA.
+    Entries at the same position are added. Explicit zeros stay, also in the blocks of BSR, but not in DIA.
 
     Args:
         layout: name of the layout, such as ``csr``; see ``layout_of``.
@@ -77,7 +80,7 @@ def decode(layout: str, arrays: Arrays, location: str) -> CsrArray | SparseTenso
 
 
 def decode_scipy(matrix: Any, location: str) -> CsrArray | SparseTensor:  # noqa: ANN401 - scipy has no common public type
-    """Return a sparse matrix or array of scipy, of any layout and rank.
+    """Return a sparse matrix or array of scipy, of any layout: a tensor, or a matrix for two ranks.
 
     Raises:
         WorkloadError: see ``decode``.
@@ -215,7 +218,10 @@ def _dia(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
 
 
 def _gcxs(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray | SparseTensor:
-    """Return a tensor whose ranks are divided into compressed ranks and the others."""
+    """Return a tensor in GCXS, which is CSR of an unfolded tensor.
+
+    The compressed ranks, in increasing order, form its rows, and the other ranks form its columns.
+    """
     axes = as_integers(
         _require_array(arrays, "compressed_axes", location).reshape(-1), "compressed axes", location
     )
@@ -228,6 +234,7 @@ def _gcxs(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray | S
         arrays, count_positions(row_shape), count_positions(col_shape), location
     )
     rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+    # without ranks on a side, ``coordinates_at`` would still return one column
     columns = dict(zip(by_rows, coordinates_at(row_shape, rows) if by_rows else (), strict=True))
     columns |= dict(zip(by_cols, coordinates_at(col_shape, indices) if by_cols else (), strict=True))
     coordinates = {f"coords{rank}": columns[rank] for rank in range(len(shape))}

@@ -43,7 +43,7 @@ _Chance = Annotated[float, Field(ge=0, le=1)]
 
 
 class Spec(BaseModel):
-    """Base class of the parameters of generators and views. Each has a seed."""
+    """Base class of the parameters that have a seed: of all generators, and of views of graphs."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
     seed: Annotated[int, Field(ge=0)] = 0
@@ -149,7 +149,11 @@ _GENERATORS = {
 
 
 def is_spec(text: str) -> bool:
-    """Return whether ``text`` looks like a generator: a word, a colon, and keys with values."""
+    """Return whether ``text`` looks like a generator: a word, a colon, and keys with values.
+
+    After the name of a generator, the colon suffices. Otherwise the text may name an unknown generator, or a
+    file with such a name: the caller must look for the file first.
+    """
     head, colon, tail = text.partition(":")
     return bool(colon) and (head.strip().lower() in _GENERATORS or ("=" in tail and "/" not in head))
 
@@ -162,7 +166,10 @@ def view_keyword(text: str) -> str | None:
 
 
 def split_view(text: str) -> tuple[str, str]:
-    """Split a text into a view and its workload, which is the remainder after ``of=``.
+    """Split a text into a view and its workload, which is the remainder after the first ``of=``.
+
+    Args:
+        text: a text that begins with a key of ``VIEWS`` (see ``view_keyword``) and a colon.
 
     Raises:
         WorkloadError: the text names no workload.
@@ -175,7 +182,10 @@ def split_view(text: str) -> tuple[str, str]:
 
 
 def profile_file(text: str) -> Path | None:
-    """Return the profile that a generator would read; None for other generators and missing files."""
+    """Return the file that a generator names as its profile; None for other generators and missing files.
+
+    The generator reads no file if the name is also the name of a shipped profile.
+    """
     name, _, tail = text.partition(":")
     if name.strip().lower() != "surrogate":
         return None
@@ -196,7 +206,8 @@ def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
         The matrix or tensor, and the text of the generator with all defaults.
 
     Raises:
-        WorkloadError: as for ``describe_spec``, or the parameters do not fit each other.
+        WorkloadError: as for ``describe_spec``, the parameters do not fit each other, or a profile cannot be
+            read.
     """
     name, spec = _parse_generator(text)
     if isinstance(spec, _Uniform):
@@ -265,7 +276,7 @@ def format_spec(name: str, spec: Spec) -> str:
 
 
 def _parse_pairs(tail: str, model: type[BaseModel], text: str) -> dict[str, str]:
-    """Parse ``key=value`` pairs between commas."""
+    """Parse ``key=value`` pairs between commas; refuse unknown and repeated keys, and empty values."""
     pairs: dict[str, str] = {}
     for pair in filter(None, (pair.strip() for pair in tail.split(","))):
         key, equals, value = (token.strip() for token in pair.partition("="))

@@ -17,6 +17,7 @@ from fiberscope.workloads.wiring import Nodes, draw_directed_edges, draw_undirec
 
 _EXPONENT = 2.1  # of the power law of degrees
 _DENSE = 0.05  # above this density, a matrix is too full for a power law
+# In SuiteSparse's kinds, words for meshes, whose nonzeros are near the diagonal.
 _MESHES = ("2D/3D", "structural", "fluid", "acoustics", "model reduction")
 _BAND_FILL = 4  # places in the band for each nonzero
 
@@ -24,8 +25,9 @@ _BAND_FILL = 4  # places in the band for each nonzero
 def surrogate(entry: Entry) -> tuple[CsrArray, str]:
     """Return a surrogate of ``entry``, and one line about its similarity to the real matrix.
 
-    Shape and nonzeros are those of the registry. With a profile, degrees and nonzeros between classes match
-    too. An R-MAT graph with a tail has its own shape and nonzeros.
+    Shape and nonzeros are those of the registry. With a profile, which precedes an R-MAT graph, degrees and
+    nonzeros between classes match too. An R-MAT graph with a tail has its own shape and nonzeros. The seed
+    follows from the name, so that the surrogate is the same in every run.
 
     Raises:
         WorkloadError: a tensor of another rank than 2.
@@ -61,7 +63,8 @@ def draw_like(profile: str, seed: int = 0) -> CsrArray:
 def draw_matrix(profile: Profile, seed: int) -> CsrArray:
     """Draw a matrix with the degrees, the nonzeros between classes and the locality of a profile.
 
-    Rows and columns are in random order. Values are uniform in (0.5, 1.5).
+    Rows and columns are in random order, in a square matrix the same for both. Values are uniform in
+    (0.5, 1.5). In a dense class, some degrees may be off by one, see ``draw_directed_edges``.
 
     Args:
         profile: the statistics of a real matrix.
@@ -122,6 +125,7 @@ def _from_kind(entry: Entry, seed: int) -> tuple[CsrArray, str]:
     rows, cols = entry.shape
     dense = entry.nonzeros > _DENSE * rows * cols
     if rows == cols and any(word in entry.kind for word in _MESHES):
+        # a band of this distance has about 2 x bandwidth x rows positions
         bandwidth = min(rows, -(-_BAND_FILL * entry.nonzeros // (2 * rows)))
         return banded(rows, cols, entry.nonzeros, bandwidth, seed), "banded"
     if not dense and any(word in entry.kind for word in ("graph", "network")):

@@ -67,7 +67,8 @@ class ProgramResult:
     Args:
         properties: the final property of each vertex.
         iterations: the counts of every iteration.
-        ended: false if the limit of iterations stopped a program whose vertices were still active.
+        ended: false if the limit of iterations stopped a program that ends when no vertex is active; always
+            true for a program whose vertices are always active.
     """
 
     properties: Values
@@ -169,6 +170,7 @@ def _process_edges(program: VertexProgram, properties: Values, weights: Values) 
 
 def _reduce(program: VertexProgram, reduced: Values, destinations: AnyIntegers, messages: Values) -> None:
     if isinstance(program.reduce, str):
+        # ``at`` counts a destination as often as it appears, which an indexed assignment would not
         REDUCE[program.reduce].at(reduced, destinations, messages)
         return
     for destination, message in zip(destinations.tolist(), messages.tolist(), strict=True):

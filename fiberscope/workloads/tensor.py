@@ -30,6 +30,8 @@ MAX_POSITIONS = 2**63 - 1  # positions that a 64-bit integer can number
 class SparseTensor:
     """A tensor as stored entries, distinct, sorted by the first rank, then the second, and so on.
 
+    The constructor does not check the entries; ``from_coordinates`` checks, sorts and adds them.
+
     Args:
         shape: sizes of the ranks, exclusive bounds of the coordinates.
         coordinates: for each rank, the coordinate of each entry.
@@ -138,7 +140,10 @@ class SparseTensor:
         return compute_sha256(self.shape, arrays, self.values)
 
     def at_least(self, sizes: Sequence[int]) -> SparseTensor:
-        """Return the tensor with each rank enlarged to at least the size in ``sizes``, if it is smaller."""
+        """Return the tensor with each rank enlarged to at least the size in ``sizes``, if it is smaller.
+
+        ``sizes`` must have a size for each rank, which is not checked.
+        """
         return replace(self, shape=tuple(map(max, self.shape, sizes)))
 
     def positions(self) -> Integers:
@@ -193,7 +198,11 @@ class SparseTensor:
         )
 
     def simplest(self) -> SparseTensor | CsrArray:
-        """Return a canonical matrix for two ranks, or for one rank as a column; else the tensor itself."""
+        """Return a canonical matrix for two ranks, or for one rank as a column; else the tensor itself.
+
+        Raises:
+            WorkloadError: see ``matrix``.
+        """
         if self.order == 1:
             return self.unfolded(1).matrix()
         return self.matrix() if self.order == 2 else self
@@ -217,7 +226,7 @@ class SparseTensor:
         """Return the first entry of each coordinate of the first rank, and the end.
 
         Raises:
-            WorkloadError: the first rank is too large for the number of entries.
+            WorkloadError: a rank is too large for the number of entries.
         """
         # before memory is allocated for the pointers of many empty rows
         check_shape(self.shape[0], self.shape[1], self.nonzeros, None)
@@ -251,6 +260,9 @@ def coordinates_at(shape: Sequence[int], positions: Integers) -> tuple[Integers,
     Args:
         shape: sizes of the ranks; the first is ignored.
         positions: row-major positions.
+
+    Returns:
+        One array for each rank; for a shape without ranks, the positions.
     """
     columns: list[Integers] = []
     for size in reversed(shape[1:]):

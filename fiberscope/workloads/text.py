@@ -30,11 +30,13 @@ from fiberscope.workloads.foreign_content import BEGINNING, check_content
 from fiberscope.workloads.number_lines import COMPILED, NumberLines
 
 CHUNK_BYTES = 2 * 2**20  # read at once
-LONGEST_LINE = 64 * 2**10  # bytes; a longer line that is no comment is an error
+# Bytes; a longer line that is no comment is an error, unless it lies within a chunk of ``scan``.
+LONGEST_LINE = 64 * 2**10
 GZIP_MAGIC = b"\x1f\x8b"
 STANDARD_INPUT = "-"  # the file name of standard input
 OPEN_PIPES = ("/dev/fd/", "/proc/self/fd/")  # file names of a shell's pipes
 
+# Possessive quantifiers (``++``, ``*+``) never backtrack, so that any text takes linear time.
 _FIELDS = {
     "index": rb"\+?+\d++",
     "integer": rb"[-+]?+\d++",
@@ -118,9 +120,12 @@ class Block:
 def open_text(path: Path, location: str) -> Iterator[BinaryIO]:
     """Open a file as bytes, decompressed if the content is gzip.
 
-    A byte order mark is removed, and single carriage returns become line feeds. Standard input (``-``), the
-    pipe of a ``<(command)`` and files with a byte order mark are read into memory, so that the stream can
-    rewind.
+    A byte order mark is removed. In a text whose first 2 MiB have no line feed, carriage returns become line
+    feeds. Such files, files with a byte order mark, standard input (``-``) and the pipe of a ``<(command)``
+    are read into memory, so that every stream can rewind.
+
+    Damage of gzip appears only while the caller reads. Therefore ``OSError`` and errors of decompression
+    within the ``with`` block become ``WorkloadError`` too.
 
     Args:
         path: the file.
@@ -215,7 +220,7 @@ def too_long(location: str, line: int) -> WorkloadError:
 
 
 def read_line(stream: BinaryIO, comment: bytes, location: str, line: int) -> bytes:
-    """Return the next line; for a long comment, only its beginning.
+    """Return the next line; for a long comment, only its beginning; at the end of the stream, nothing.
 
     Args:
         stream: at the beginning of a line.
@@ -257,7 +262,7 @@ def first_entry(stream: BinaryIO, location: str) -> tuple[int, int]:
 
 
 def _whole_lines(stream: BinaryIO, grammar: Grammar, location: str, line: int) -> bytes:
-    """Return the next complete lines; a long comment at their end is cut."""
+    """Return the next complete lines, each with a newline; a comment beyond the end of a chunk is cut."""
     text = stream.read(CHUNK_BYTES)
     if not text or text.endswith(b"\n"):
         return text

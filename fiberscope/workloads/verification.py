@@ -103,6 +103,8 @@ class Rounding:
     def estimate(cls, precision: Precision | None, terms: float, reads: int) -> Rounding:
         """Return an upper bound of rounding; ``DOUBLE_LIMITS`` without a precision and for integer types.
 
+        ``DOUBLE_LIMITS`` is a fixed tolerance, which does not depend on ``terms``.
+
         Args:
             precision: precision of the values' type.
             terms: number of terms of the longest sum. Each addition rounds, in the reference too.
@@ -115,6 +117,7 @@ class Rounding:
         if precision is None or not precision.floats:
             return DOUBLE_LIMITS
         allowed = (terms + 16 * reads) * (precision.roundoff + DOUBLE_ROUNDOFF)
+        # times the tolerance, the floor is at least ``least`` for each rounding, which may underflow to 0
         return cls(allowed, precision.least / precision.roundoff, precision.most)
 
 
@@ -219,6 +222,7 @@ def find_overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
     """
     largest = [np.max(np.abs(matrix.data), initial=0.0) for matrix in (a, b)]
     with np.errstate(over="ignore"):
+        # a sum has at most as many terms as A has columns
         if np.isfinite(largest[0] * largest[1] * a.shape[1]):
             return None
         for rows in _row_blocks(a, b):
@@ -351,9 +355,12 @@ def _positions(matrix: CsrArray) -> Numbers:
 
 
 def _values_at(structure: CsrArray, matrix: CsrArray) -> Numbers:
-    """Return the values of ``matrix`` at the entries of ``structure``; scipy omits sums that are zero."""
+    """Return the values of ``matrix`` at the entries of ``structure``; scipy omits sums that are zero.
+
+    Every entry of ``matrix`` must be an entry of ``structure``, whose rows must be sorted.
+    """
     matrix = _sort_rows(matrix)
-    if matrix.nnz == structure.nnz:
+    if matrix.nnz == structure.nnz:  # therefore the entries are the same
         return matrix.data
     values = np.zeros(structure.nnz)
     values[np.searchsorted(_positions(structure), _positions(matrix))] = matrix.data

@@ -36,6 +36,7 @@ PROCESS: dict[str, Callable[[Values, Values], Values]] = {
 REDUCE: dict[str, np.ufunc] = {MIN: np.minimum, ADD: np.add}
 APPLY: dict[str, Callable[[Values, Values, Values], Values]] = {
     MIN: lambda old, reduced, _degree: np.minimum(old, reduced),
+    # Ranks are not divided by the number of vertices. A vertex without edges divides by 1.
     RANK: lambda _old, reduced, degree: ((1.0 - DAMPING) + DAMPING * reduced) / np.maximum(degree, 1.0),
 }
 
@@ -117,4 +118,5 @@ def _shared_rank(degrees: Integers, _root: int) -> Values:
 
 BFS = VertexProgram("BFS", HOP, MIN, MIN, np.inf, from_root(np.inf, 0.0), uses_weights=False)
 SSSP = VertexProgram("SSSP", WEIGH, MIN, MIN, np.inf, from_root(np.inf, 0.0))
+# The final properties are ranks divided by out-degrees, or by 1 without edges.
 PAGERANK = VertexProgram("PageRank", COPY, ADD, RANK, 0.0, _shared_rank, uses_weights=False, all_active=True)

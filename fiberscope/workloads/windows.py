@@ -53,7 +53,9 @@ def parse_windows(text: str) -> tuple[Windows, str]:
 
 
 def unroll_windows(image: SparseTensor, view: Windows, location: str) -> SparseTensor:
-    """Return the contents of each window of an image.
+    """Return the contents of each window of an image; explicit zeros of the image stay.
+
+    Only whole windows count: elements beyond the last whole window are in no window.
 
     Args:
         image: the windows move along its last ranks, as many as ``view.size`` has.

@@ -23,7 +23,7 @@ class Nodes:
     """Nodes sorted by class.
 
     Args:
-        kinds: class of each node.
+        kinds: class of each node, in increasing order.
         class_nonzeros: at ``[a, b]``, the nonzeros in rows of class a and columns of class b.
         locality: standard deviation of the distance of a stub from its node, on a line of length 1.
     """
@@ -69,7 +69,8 @@ def draw_undirected_edges(
 
     Args:
         nodes: the classes of the nodes.
-        degrees: for each node, the number of its edges.
+        degrees: for each node, the number of its edges; by class, they sum to the rows of
+            ``class_nonzeros``, which must be symmetric.
         rng: source of random numbers.
 
     Returns:
@@ -82,7 +83,8 @@ def draw_undirected_edges(
     pair = np.minimum(kinds, partners) * len(nodes.class_nonzeros) + np.maximum(kinds, partners)
     order = np.argsort(pair, kind="stable")
     stubs, kinds, partners, pair = stubs[order], kinds[order], partners[order], pair[order]
-    # The first end of an edge is in the lower class; within a class, every other stub is a first end.
+    # The first end of an edge is in the lower class; within a class, every other stub is a first end. Both
+    # ends stay in order of pair and position, so that the k-th first and the k-th second end are one edge.
     rank = np.arange(len(stubs)) - np.searchsorted(pair, pair)
     is_first_end = np.where(kinds == partners, rank % 2 == 0, kinds < partners)
     first, second = EdgeRepair(
@@ -113,6 +115,7 @@ def _assign_stubs(
     # a position beyond the ends of the line is harmless, because only the order counts
     stub_positions = positions[stubs] + nodes.locality * rng.standard_normal(len(stubs))
     stubs = stubs[np.lexsort((stub_positions, nodes.kinds[stubs]))]
+    # The partners of all stubs of class 0, then of class 1: as ``stubs``, with as many of each class.
     counts = class_nonzeros.ravel()
     partners = np.repeat(np.tile(np.arange(len(class_nonzeros), dtype=np.int64), len(class_nonzeros)), counts)
     rank = np.arange(len(partners)) - np.repeat(np.cumsum(counts) - counts, counts)

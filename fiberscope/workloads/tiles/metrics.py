@@ -36,6 +36,8 @@ def count_csf_words(nonzeros: Amount, fibers: Amount, ranks: int) -> Amount:
     """
     if ranks == 0:
         return nonzeros
+    # A nonzero has a value and a coordinate. A fiber below the root has a coordinate, as an element of the
+    # rank above, and a segment. The root has a segment, and each rank has one more segment than fibers.
     return 2 * nonzeros + 2 * fibers + (ranks + 1)
 
 
@@ -57,6 +59,7 @@ class Metric:
 
 
 def _count_drt_bytes(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
+    # a value has 8 bytes, 4 more than a word
     return count_csf_words(nonzeros, fibers, ranks) * 4 + 4 * nonzeros
 
 
@@ -78,6 +81,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("bytes_drt", "bytes", _count_drt_bytes, _count_drt_bytes),
             Metric("nnz", "nonzeros", _count_nonzeros, _count_nonzeros),
             Metric("opal", "words", count_csf_words, _fuller_buffer),
+            # a value takes one word
             Metric("values_only", "words", count_csf_words, _count_nonzeros),
         )
     }
