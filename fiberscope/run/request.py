@@ -133,7 +133,7 @@ class SimulationRequest(RunRequest):
         return self.accelerator.worker_families
 
     def resolved_parameters(self) -> dict[str, object]:
-        """See ``RunRequest``; quantities are in base units."""
+        """See ``RunRequest``; quantities are in base units; omit problem settings of ``config``."""
         from fiberscope.accelerators.problem_settings import SECTION  # noqa: PLC0415
         from fiberscope.run.configure import BETWEEN, PREFIX  # noqa: PLC0415
 

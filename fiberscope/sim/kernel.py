@@ -145,6 +145,7 @@ class Kernel:
         let_defer(self._deferring, defers=self.tracer is None, time=self.time)
 
     def _choose_base_tick(self) -> None:
+        # The least common multiple of reduced fractions, so that each period is a whole number of base ticks.
         numerators = math.lcm(*(clock.hertz.numerator for clock in self.clocks))
         denominators = math.gcd(*(clock.hertz.denominator for clock in self.clocks))
         self.base_hertz = Fraction(numerators, denominators)
