@@ -39,7 +39,7 @@ def refuse_overrides(name: str, owner: object) -> None:
 def _find_fault(cls: type, instance_attributes: frozenset[str]) -> str:
     """Return the first override that compiled code does not call, with the remedy; empty if there is none."""
     defined = set(instance_attributes)
-    for base in cls.__mro__:
+    for base in cls.__mro__:  # from the class to its bases: ``defined`` has the names that override ``base``
         methods = _list_compiled_methods(base)
         if methods is None:
             defined |= vars(base).keys()
@@ -58,7 +58,10 @@ def _format_advice(cls: type) -> str:
 
 @cache
 def _list_compiled_methods(cls: type) -> dict[str, bool] | None:
-    """Return whether each C method of a compiled class is final, by name; None for a Python class."""
+    """Return whether each C method of a compiled class is final, by name; None for other classes.
+
+    A compiled class without a ``.pxd`` file beside its module has no C methods: it counts as a Python class.
+    """
     loader = getattr(sys.modules.get(cls.__module__), "__loader__", None)
     if not isinstance(loader, ExtensionFileLoader):
         return None
@@ -73,6 +76,6 @@ def _list_compiled_methods(cls: type) -> dict[str, bool] | None:
             name = match[1]
             methods[name] = {}
         elif match := _METHOD.match(line):
-            methods[name][match[2]] = bool(match[1]) or previous_line == _FINAL
+            methods[name][match[2]] = bool(match[1]) or previous_line == _FINAL  # inline is final
         previous_line = line
     return methods.get(cls.__qualname__)

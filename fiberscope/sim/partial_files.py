@@ -44,7 +44,9 @@ class Partial:
 
 @contextmanager
 def replace_when_complete(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that gets the name ``path`` when it is complete. An exception leaves no file.
+    """Yield a file that gets the name ``path`` when it is complete.
+
+    After an exception, an existing file at ``path`` is unchanged, and the incomplete file is removed.
 
     Partial files of dead processes are removed.
 
@@ -68,7 +70,7 @@ def partial(path: Path, ending: str = "") -> Path:
 
 
 def remove_abandoned(path: Path) -> None:
-    """Remove the partial files that dead processes of this host left for this file."""
+    """Remove the partial files that dead processes of this host left for this file; ignore errors."""
     target = _resolve_target(path)
     start = _start(target)
     with suppress(OSError):  # opening the file reports an unreadable folder
@@ -87,15 +89,16 @@ def _start(target: Path) -> str:
     """Return the prefix of the names of this host's partial files."""
     name = os.fsencode(target.name)
     short = target.name if len(name) <= LONGEST_NAME else sha256(name).hexdigest()
+    # Process numbers are unique only on one host, and hosts may share the folder
     return f".{short}.{platform.node()}."
 
 
 def _is_dead(process: int) -> bool:
-    """Return whether no process of this host has this number."""
+    """Return whether this host surely has no process with this number."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return True
-    except (OSError, OverflowError):  # a live process of another user
+    except (OSError, OverflowError):  # a process of another user, or no valid number
         return False
     return False

@@ -20,7 +20,7 @@ from fiberscope.sim.waveform import COLOURED, ROW_BITS, STATE, Variable, Wavefor
 
 SAVE_FILE_ENDING = ".gtkw"
 TABLE_ENDING = ".enum"  # of the table from the numbers of states to their names
-OURS = "by Fiberscope; written anew with its waveform"  # the first line, a comment, which GTKWave drops
+OURS = "by Fiberscope; written anew with its waveform"  # a comment that GTKWave drops when a user saves
 OPEN_LINES = 80  # groups that begin below this line are folded
 WINDOW = (1400, 900)  # pixels
 SIGNALS_WIDTH = 400  # pixels of the names and of the values at the marker
@@ -99,7 +99,10 @@ class Scope:
 
 
 def list_scopes(variables: Sequence[Variable]) -> list[Scope]:
-    """Return the scopes of the machine's parts; for a machine of one component, the machine's scope."""
+    """Return the scopes of the machine's parts, or the machine's scope if the scope itself has variables.
+
+    The latter is the case for a machine of one component.
+    """
     root = Scope("")
     for variable in variables:
         scope = root
@@ -125,7 +128,7 @@ class _View:
         self._table = table
 
     def states(self, variables: Sequence[Variable]) -> None:
-        """Write the states of all components; equal components share one folded line."""
+        """Write the states of all components; names that differ only in numbers share a folded line."""
         with self.save.group("states"):
             self.lines += 2
             kinds: dict[str, list[Variable]] = {}
@@ -158,7 +161,7 @@ class _View:
         """Write a component, or a scope with its parts; folded if the scope begins below ``OPEN_LINES``."""
         closed = self.lines >= OPEN_LINES
         with self.save.group(scope.name, closed=closed):
-            self.lines += 1 if closed else 2
+            self.lines += 1 if closed else 2  # an open group has a line at its beginning and at its end
             for array, signals in groupby(scope.variables, key=lambda variable: variable.array):
                 self._ports(scope.name, array, list(signals), closed)
             for part in scope.inner.values():

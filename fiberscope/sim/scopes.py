@@ -33,7 +33,10 @@ def find_full_name(name: str, names: Iterable[str]) -> str | None:
 
     Args:
         name: a name as a user types it: ``gamma.pe0.merger`` or ``pe0.merger`` for ``gamma.pe00.merger``.
-        names: the instance names. The result is None if the name matches none of them.
+        names: the instance names. An exact name has priority, then the first match.
+
+    Returns:
+        The instance name; None if the name is empty or matches no instance.
     """
     instances = list(names)
     if name in instances or not name:

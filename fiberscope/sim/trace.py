@@ -1,4 +1,4 @@
-"""Waveforms: the values of selected components and channels after each cycle, as a VCD or FST file.
+"""Waveforms: the values of selected components and channels after each time step, as a VCD or FST file.
 
 The same machine gives the same VCD file, byte for byte, for every order of ticks, with and without sleep.
 

@@ -7,7 +7,7 @@
     operator    := "<" | "<=" | ">" | ">=" | "==" | "!="
 
 The pattern is a shell pattern on instance names (``fiberscope.sim.scopes``). A comparison holds if it holds
-for any matching component. Names are:
+for any matching component. Matching components without the name are ignored. Names are:
 
 - ``busy``, ``idle``, ``input_stall``, ``output_stall``: cycles of its own clock that the component has spent
   in this state since the start of the run;
@@ -52,6 +52,7 @@ STATE = "state"
 HAS = "has"
 ACCOUNTS = ("busy", "idle", "input_stall", "output_stall")
 
+# An operator, or a word: ``!`` belongs to a word unless ``=`` follows, as in the pattern ``pe[!0]``
 _TOKEN = re.compile(r"\s*([<>]=?|[=!]=|(?:[^\s<>=!]|!(?!=))+)")
 
 
@@ -105,11 +106,12 @@ class Trigger:
         if len(quantity) > 2:
             raise self._fault(f"{' '.join(tokens)} is no comparison")
         gauges = find_gauges(self._kernel, quantity, self._fault, self._first_cycle)
+        # A state name stands for its number in the first component, also for the gauges of the others
         signed = any(gauge.signed for gauge in gauges)
         return Comparison(gauges, sign, self._bound(bound, sign, gauges[0].names, signed))
 
     def _bound(self, text: str, sign: str, names: Sequence[str] = (), signed: bool = True) -> int:
-        """Parse a whole number, or the name of a state."""
+        """Parse a whole number, limited to ``MAX_TIME``, or the name of a state, for ``==`` and ``!=``."""
         if text in names and sign in {"==", "!="}:
             return names.index(text)
         number = r"-?\d[\d_]*" if signed else r"\d[\d_]*"
@@ -132,6 +134,7 @@ class Trigger:
             )
         link = self._kernel.wiring.link(channel)
         periods = [clock_of(end.component).period for end in (link.producer, link.consumer)]
+        # With a faster clock at an end, a token can come and go between two cycles of the first clock
         momentary = min(periods) < self._kernel.clocks[0].period
         return TokenComparison(channel, word_indices[field], sign, self._bound(bound, sign), momentary)
 

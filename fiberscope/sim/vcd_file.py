@@ -92,7 +92,7 @@ class VcdFile:
                 raise _make_value_error(variable, value) from None
         self.lines = ChangeLines(formats, self._value_error, self.scale, time)
         self.lines.append(changes, changes.all(), time)  # checks values that pyvcd accepts
-        self.lines.take()
+        self.lines.take()  # dropped, as the header has the initial values
         writer.flush()
         self._file.write(header.getvalue().encode())
 
@@ -119,7 +119,8 @@ class VcdFile:
     def publish(self, time: int) -> None:
         """End the file at this base tick. Rename it to its final path, or convert it to FST, if complete.
 
-        A conversion leaves the temporary VCD file, which ``discard`` removes.
+        After an error of ``write``, nothing is renamed. A conversion leaves the temporary VCD file, which
+        ``discard`` removes.
 
         Args:
             time: the base tick; the file ends no earlier than its last change.

@@ -37,7 +37,7 @@ class Variable:
         name: unique within the scope.
         kind: ``"wire"`` (bits), ``"integer"`` (a signed number), ``"text"``, ``"mark"`` (a bit) or
             ``"occupancy"`` (tokens).
-        width: bits.
+        width: bits; without meaning for kind ``"text"``.
         texts: for kind ``"text"``, the text of each number from 0.
         capacity: for kind ``"occupancy"``, the capacity of the channel in tokens.
         array: name of the array of ports to which the channel belongs; empty for a single port.
@@ -59,9 +59,12 @@ class Variable:
 class Waveform:
     """The variables of a built machine, and the probes that read them.
 
-    Variables are in the order in which components were added, independent of the tick order. ``table`` has
-    each state once, with its colour: ``?firebrick?wait:in``. For a plain waveform, ``table`` has each text
-    once.
+    Variables are in the order in which components were added, independent of the tick order. The
+    occupancy of a channel belongs to the component that reads it: channels to components outside of
+    ``scopes`` are left out.
+
+    With ``colours``, ``table`` has each state once, with its colour: ``?firebrick?wait:in``. With ``plain``,
+    ``table`` has each text once. Otherwise it is empty. Do not set both.
 
     Args:
         components: all components of the machine.

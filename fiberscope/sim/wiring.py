@@ -152,6 +152,7 @@ class Wiring:
         """Return the end that a label names among the component's ports of a kind, input or output."""
         ports = component.declared_ports()
         if id(ports) not in self._declared:
+            # The entry keeps the tuple alive, so that no other tuple gets its identity
             self._declared[id(ports)] = ports, _index_ports(ports), {}
         _ports, positions, places = self._declared[id(ports)]
         place = places.get((kind, label))
@@ -202,7 +203,8 @@ class Wiring:
         """Set the clocks of every channel, and the channels and accounting states of every component.
 
         States are in the order of the declared ports, then by index. The states for any port of an array
-        follow the states of all single ports.
+        follow the states of all single ports. Call this method once: a second call would add the channels
+        again.
 
         Raises:
             SimulationError: if a component at an end has no clock.
@@ -317,7 +319,7 @@ def _parse_label(label: str) -> tuple[str, int | None]:
 
 
 def _find_common_protocol(start: End, finish: End) -> Protocol:
-    """Return the protocol that both ends carry.
+    """Return the protocol of both ends. ``ANY`` at one end accepts the protocol of the other end.
 
     Raises:
         SimulationError: if the protocols differ.

@@ -20,7 +20,7 @@ _EXTENDED = "ml_dtypes"  # the library with narrow floating-point types such as 
 
 
 def is_number(kind: np.dtype[Any]) -> bool:
-    """Return whether a data type holds real numbers: no dates, strings, objects or complex numbers."""
+    """Return whether a type holds real numbers or booleans: no dates, strings, objects, complex numbers."""
     return kind.kind in "biuf" or kind.type.__module__ == _EXTENDED
 
 
@@ -100,7 +100,7 @@ def as_integers(numbers: npt.NDArray[Any], noun: str, location: str) -> npt.NDAr
 
 
 def as_shape(sizes: npt.NDArray[Any], location: str) -> tuple[int, ...]:
-    """Return the sizes of ranks.
+    """Return the sizes of ranks. A single number is the size of the only rank.
 
     Raises:
         WorkloadError: the sizes are not a vector of whole numbers, are empty, or are below 1.

@@ -32,7 +32,8 @@ def parse_named_array(text: str) -> tuple[str, str] | None:
     """Return the file and the array of a text such as ``net.npz:fc1``; None for any other text.
 
     The text of an existing file name is never split. Array names may contain colons, such as
-    ``tf.npz:dense/kernel:0``: the split is after the first existing file.
+    ``tf.npz:dense/kernel:0``: the split is after the first existing file. If no file exists, the split
+    is at the first colon after a known ending.
     """
     colons = [match.end() - 1 for match in _NAMED.finditer(text) if match.start() > 0]
     if not colons or Path(text).exists():
@@ -44,8 +45,13 @@ def parse_named_array(text: str) -> tuple[str, str] | None:
 def read_array(path: str, name: str) -> SparseTensor:
     """Read a named array of a file. Zeros are not stored.
 
+    Args:
+        path: a file that ends in ``.npz``, ``.safetensors`` or ``.mat``; see ``parse_named_array``.
+        name: name of the array.
+
     Raises:
         WorkloadError: the file cannot be read, has no such array, or the values are no real numbers.
+        ModuleNotFoundError: the library of ``.safetensors`` files, an extra, is not installed.
     """
     location = f"{path}:{name}"
     if path.lower().endswith(".mat"):
@@ -87,7 +93,7 @@ def read_stored_array(path: str) -> SparseTensor | None:
     layout = layout_of(arrays)
     if layout is not None:
         if "shape" in arrays and arrays["shape"].size == 2:
-            return None
+            return None  # a matrix: ``binary`` reads it
         content = decode(layout, arrays, path)
         return content if isinstance(content, SparseTensor) else None
     if len(arrays) != 1:

@@ -106,6 +106,7 @@ def _read_mat(stream: BinaryIO, location: str, variable: str = "") -> CsrArray |
 def _yield_compressed(stream: BinaryIO) -> Iterator[bytes]:
     """Yield the compressed elements of a MATLAB file, each a zlib stream."""
     stream.seek(_MATLAB_HEADER - 2)
+    # The writer stores the mark "MI" as a 16-bit number: reversed bytes mean little-endian
     tag = struct.Struct("<II" if stream.read(2) == b"IM" else ">II")
     while len(tag_bytes := stream.read(tag.size)) == tag.size:
         kind, size = tag.unpack(tag_bytes)

@@ -101,7 +101,7 @@ def find_location(entry: Entry) -> str:
 
 
 def find_cached(entry: Entry) -> Path | None:
-    """Return the entry's file in the cache; None if it is missing or does not match its checksum."""
+    """Return the entry's file in the cache; None if it is missing or differs from the recorded sha256."""
     file = _build_cached_path(entry)
     if not is_downloaded(entry) or _find_checksum_file(file).read_text().strip() != file_digest(file):
         return None
@@ -112,7 +112,9 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
     """Return the entry's file in the cache; download a missing or damaged file, one process at a time.
 
     Raises:
-        DownloadError: no address, offline, or see ``fiberscope.workloads.download.download``.
+        DownloadError: no address, offline, a damaged archive, a cache that cannot be written, or see
+            ``fiberscope.workloads.download.download``.
+        WorkloadError: the archive exceeds the limit of ``decompression_limit``.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415  (few runs download)
 

@@ -34,7 +34,7 @@ class Character:
         density: nonzeros divided by positions.
         whole: whether every value is a whole number.
         diagonal: number of nonzeros on the diagonal.
-        symmetric: whether the pattern equals its transpose.
+        symmetric: whether the pattern equals its transpose; values are not compared. False if not square.
         multiplies: multiplications of A times A; None if the matrix is not square.
     """
 
@@ -71,6 +71,7 @@ def character(workload: Workload) -> Character:
         _describe_degrees(of_columns),
         int((_list_rows(matrix) == matrix.indices).sum()),
         square and _is_symmetric(matrix),
+        # Each nonzero in column k of the first factor meets each nonzero in row k of the second
         int(of_columns @ of_rows) if square else None,
         workload.digest,
     )
@@ -103,12 +104,16 @@ def draw_picture(matrix: CsrArray) -> list[str]:
     blocks = (_list_rows(matrix) * height // rows) * width + matrix.indices * width // columns
     counts = np.bincount(blocks, minlength=height * width).reshape(height, width)
     most = np.log1p(max(1, counts.max()))
+    # The small number absorbs rounding errors, which would make a shade darker
     shades = np.ceil((len(SHADES) - 1) * np.log1p(counts) / most - 1e-9).astype(int)
     return ["".join(SHADES[shade] for shade in line) for line in shades]
 
 
 def _size(rows: int, columns: int) -> tuple[int, int]:
-    """Return the lines and characters of a picture with the proportions of the matrix."""
+    """Return the lines and characters of a picture, at most one for each row and for each column.
+
+    The picture has the proportions of the matrix, within these limits.
+    """
     height = min(HEIGHT, max(1, round(WIDTH * rows / columns / TALL)))
     width = min(WIDTH, max(1, round(HEIGHT * TALL * columns / rows)))
     return min(height, rows), min(width, columns)

@@ -43,6 +43,8 @@ def _limit_bytes(compressed_bytes: int) -> int:
 def check_members(archive: ZipFile, location: str) -> None:
     """Apply the limit to all members of a zip file without reading them.
 
+    The declared sizes are enough, as ``zipfile`` reads no more of a member than its declared size.
+
     Raises:
         WorkloadError: see ``check_unpacked``.
     """
@@ -76,6 +78,9 @@ def check_deflated(streams: Iterator[bytes], compressed_bytes: int, location: st
 class DecompressedFile(gzip.GzipFile):
     """The decompressed bytes of a gzip file, up to the limit.
 
+    ``read`` and ``readline`` raise ``WorkloadError`` beyond the limit. The check follows the decompression:
+    give ``readline`` a size, as a single line can fill the memory.
+
     Args:
         compressed: the file.
         location: name of the file, for errors.
@@ -90,6 +95,7 @@ class DecompressedFile(gzip.GzipFile):
     def read(self, size: int | None = -1) -> bytes:
         """See ``io.RawIOBase``."""
         reads_all = size is None or size < 0
+        # One byte more than the limit is enough to exceed it
         return self._check(super().read(_limit_bytes(self._compressed_bytes) + 1 if reads_all else size))
 
     def readline(self, size: int | None = -1) -> bytes:

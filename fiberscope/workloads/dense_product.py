@@ -89,6 +89,7 @@ def choose_exact_kind(a: SlicedMatrix, b: SlicedMatrix) -> type[np.floating[Any]
     """Return the narrower of FP32 and double that represents all values and sums exactly; None if neither."""
     if a.integers is None or b.integers is None:
         return None
+    # No sum exceeds the product of the largest magnitudes times the number of terms, K
     largest = max(a.integers, 1) * max(b.integers, 1) * a.shape[1]
     if largest <= FP32_INTEGERS:
         return np.float32
@@ -113,7 +114,11 @@ def accumulate(target: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
 def _compute_error(
     answer: Dense, expected: Dense, sizes: Dense | None, rounding: Rounding
 ) -> tuple[float, int]:
-    """Return the largest relative error of an element against the size of its terms, and the overflows."""
+    """Return the largest relative error of an element, and the number of overflows.
+
+    The error is relative to ``sizes``, the sum of the magnitudes of the element's terms; without ``sizes``,
+    to the magnitude of the expected element. Blocks of rows limit the memory for temporary arrays.
+    """
     worst, overflows, step = 0.0, 0, max(1, ELEMENTS_A_BLOCK // answer.shape[1])
     for row in range(0, len(answer), step):
         rows = slice(row, row + step)

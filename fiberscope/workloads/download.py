@@ -30,6 +30,7 @@ def download(address: str, target: Path, checksum: str | None, progress: Progres
     """Download a file and return its sha256.
 
     An interrupted transfer leaves ``target`` + ``.part``. The next attempt requests only the missing bytes.
+    The folder of ``target`` must exist; an existing ``target`` is replaced.
 
     Args:
         address: URL of the file.
@@ -38,8 +39,8 @@ def download(address: str, target: Path, checksum: str | None, progress: Progres
         progress: called with the bytes received and the total.
 
     Raises:
-        DownloadError: no connection, an HTTP error, three interruptions, a wrong checksum (nothing is kept),
-            or a folder that cannot be written.
+        DownloadError: no connection, an HTTP error, a timeout, three interruptions, a wrong checksum (nothing
+            is kept), or a folder that cannot be written.
     """
     part = target.with_name(target.name + ".part")
     try:
@@ -67,15 +68,17 @@ def _transfer(address: str, part: Path, progress: Progress | None) -> None:
 
     for attempt in range(1, ATTEMPTS + 1):
         received = part.stat().st_size if part.exists() else 0
+        # A compressed transfer would have other byte positions than the file
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={received}-"} if received else {})
         try:
             with requests.get(
                 address, headers=headers, stream=True, timeout=(CONNECT_SECONDS, READ_SECONDS)
             ) as reply:
-                if reply.status_code == 416:  # the server has no bytes after .part: not the same file
+                if reply.status_code == 416:  # no bytes after .part, which is complete or of another file
                     part.unlink()
                     continue
                 _check_status(reply, address)
+                # 200 in place of 206: the server ignored the range and sends the whole file
                 _append(reply, part, received if reply.status_code == 206 else 0, progress)
                 return
         except requests.exceptions.ChunkedEncodingError as error:

@@ -20,7 +20,7 @@ _ROUNDS = 20  # of displacement, before an edge moves to a free position
 
 
 class _Neighbours:
-    """The edges in order of the class of one endpoint."""
+    """The edges in order of the class of one endpoint. Swaps and moves keep the class, and so the order."""
 
     def __init__(self, kinds: Integers) -> None:
         self._order = np.argsort(kinds, kind="stable")
@@ -30,7 +30,10 @@ class _Neighbours:
         self._kinds = kinds
 
     def draw_neighbour(self, edge: int, distance: int, random_source: random.Random) -> int:
-        """Return a random edge with an endpoint of the same class, at most ``distance`` positions away."""
+        """Return a random edge with an endpoint of the same class, at most ``distance`` positions away.
+
+        The result may be ``edge`` itself.
+        """
         position, kind = int(self._positions[edge]), self._kinds[edge]
         start = max(position - distance, int(self._starts[kind]))
         end = min(position + distance + 1, int(self._starts[kind + 1]))
@@ -62,6 +65,7 @@ class EdgeRepair:
         self._neighbours = (_Neighbours(kinds[ends[0]]), _Neighbours(kinds[ends[1]]))
         keys = self._compute_keys()
         is_valid = np.zeros(len(keys), dtype=np.bool_)
+        # The first of equal edges is valid; the others are repaired
         is_valid[np.unique(keys, return_index=True)[1]] = True
         is_valid &= ends[0] != ends[1]
         self._occupied = set(keys[is_valid].tolist())  # keys of the valid edges
@@ -83,6 +87,7 @@ class EdgeRepair:
         """Make all edges distinct, and none a loop, by swaps of endpoints; return both ends.
 
         After ``_ROUNDS`` rounds of swaps, the edges that remain move to free positions.
+        The classes of the endpoints must have a free position for each of these edges; else it never ends.
         """
         for _ in range(_ROUNDS):
             for edge in list(self._pending):
@@ -96,9 +101,9 @@ class EdgeRepair:
         return any(self._swap(edge, distance, displace=False) for distance in _MAX_DISTANCES)
 
     def _swap(self, edge: int, distance: int, *, displace: bool) -> bool:
-        """Swap an endpoint with an edge at most ``distance`` away; return whether both edges are then valid.
+        """Swap an endpoint with an edge at most ``distance`` away; return whether the swap was made.
 
-        With ``displace``, the other edge may become invalid.
+        ``edge`` is then valid. The other edge is valid too, except with ``displace``: then it may be pending.
         """
         side = self._random.randrange(2)
         partner = self._neighbours[side].draw_neighbour(edge, distance, self._random)
@@ -133,7 +138,7 @@ class EdgeRepair:
     def _move(self, edge: int) -> None:
         """Move an edge to a free position between the same classes."""
         ranges = [self._find_class_range(int(ends[edge])) for ends in self._ends]
-        ends = [0, 0]
+        ends = [0, 0]  # a loop, hence not free
         while not self._is_free(*ends):
             ends = [self._random.randrange(*nodes) for nodes in ranges]
         for side in (0, 1):

@@ -13,15 +13,18 @@ from typing import Any
 class Function:
     """A function of one or two values.
 
+    ``adds`` and ``of_both`` describe the functions that are lowered, and are False for the others. The others
+    are evaluated where any operand exists; in a graph, where ``where`` of the call says (``all`` or ``any``).
+
     Args:
         name: name of its operation and of the ALU that computes it.
-        apply: the function of numbers or arrays.
+        apply: the function of numbers or arrays. Tensors are divided without it: x / 0 is then 0.
         sign: its infix operator, if any.
         adds: whether the result may be nonzero if only one operand is.
         of_both: whether the result is 0 if either operand is.
         multiplies: whether the result is a product of the operands, or of -1 and the operand.
         divides: whether the second operand is a divisor.
-        lowered: whether the compiler creates blocks for it.
+        lowered: whether the compiler creates blocks for it without ``where``.
     """
 
     name: str
