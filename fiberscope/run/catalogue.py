@@ -26,7 +26,7 @@ def machines() -> pd.DataFrame:
     """List the accelerators, including those of installed packages.
 
     Returns:
-        A row per machine, with ``name`` and ``summary``.
+        A row per machine, with ``name`` and ``summary``; a machine that cannot be loaded has its error there.
     """
     return _build_frame([{"name": name, "summary": summary} for name, summary in collect_summaries().items()])
 

@@ -251,7 +251,7 @@ class AnalyticRequest(RunRequest):
         return [operand.digest for operand in self.analysis[0].workload.operands]
 
     def run(self, **_options: Any) -> Report:  # noqa: ANN401
-        """See ``RunRequest``; the evaluation is too short for progress."""
+        """See ``RunRequest``; ignore all options, and return the same report at each call."""
         return self.analysis[0]
 
     @cached_property

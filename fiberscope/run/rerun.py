@@ -49,7 +49,8 @@ def open_report_in_debugger(path: Path, cycle: int, *, anyway: bool = False) -> 
         anyway: accept changed sources and operands.
 
     Raises:
-        ConfigurationError, WorkloadError, InputError: the errors of ``rerun``, or the run has no cycles.
+        ConfigurationError, WorkloadError, InputError: the run cannot be repeated, its inputs have changed, or
+            it is sampled, a chain, or not of the event model.
     """
     report, request, options = read_recorded_run(path, ignore_progress, anyway=anyway)
     is_event_run = isinstance(request, SimulationRequest | GraphRequest) and report.fidelity == EVENT
@@ -110,6 +111,7 @@ def check_same(path: Path, report: Report, sources: Sources, operands: Sequence[
     source = report.source
     assert source is not None
     if sources.digest != source.digest:
+        # A report has the first 12 digits of each module's digest.
         current = {name: digest[:12] for name, digest in sources.modules.items()}
         changed = _name_list(sorted(name for name, _digest in current.items() ^ source.modules.items()))
         raise InputError(f"{path}: it was run with other sources: {changed}; --anyway ignores this")

@@ -19,6 +19,7 @@ ZERO = 0x30  # "0"
 NEWLINE = 0x0A
 SHORT = 10**18  # stamps below are formatted by compiled code, if no intermediate result exceeds 64 bits
 CHUNK = 16  # bytes copied at once; a copy may write beyond the end of its text
+# The 8 binary digits of each byte; the padding lets the last copy read beyond them.
 DIGITS = b"".join(b"%08d" % int(f"{byte:b}") for byte in range(256)) + bytes(CHUNK)
 
 
@@ -98,6 +99,7 @@ class ChangeLines:  # C: final
         if time > self.short_end:
             return self._append_long_stamp(time, end)
         rest = time % self.ticks  # C: long
+        # time * units // ticks, in two parts whose products stay below 64 bits
         stamp = time // self.ticks * self.units + rest * self.units // self.ticks  # C: long
         if stamp == self.stamp:
             return end
@@ -114,7 +116,7 @@ class ChangeLines:  # C: final
         return end + 1
 
     def _append_long_stamp(self, time: int, end: int) -> int:
-        """Do the same for a time of ``SHORT`` or more."""
+        """Do the same for a tick after ``short_end``: any tick if the fraction ``scale`` has large terms."""
         stamp = int(time * self.scale)
         if stamp > int(self.time * self.scale):
             for character in f"#{stamp}\n".encode():
@@ -130,6 +132,7 @@ class ChangeLines:  # C: final
                 raise self.value_error(position, value)
             text += value
         else:
+            # Signed and unsigned numbers fit; any 64-bit word fits a variable of 64 bits or more.
             if bits < 64 and (value >> (bits - 1) < -1 or value >> bits > 0):
                 raise self.value_error(position, value)
             end = self._append_number(value, bits, end)
@@ -146,7 +149,7 @@ class ChangeLines:  # C: final
         buffer[end] = NUMBER
         end += 1
         top = bits - 1  # C: long
-        if value >= 0:
+        if value >= 0:  # without leading zeros, which readers of VCD files supply
             top = raw_words.highest_bit(value | 1)
         first = top & 7  # C: long
         low = top - first  # C: long

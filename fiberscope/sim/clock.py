@@ -54,7 +54,7 @@ class Schedule:
         Args:
             unread: the memory for near wakes: ``unread()`` of the clock domain. All such components share it.
         """
-        self.words = 0
+        self.words = 0  # every slot then begins at the same word, and ``pop`` finds none
         self.wheel = unread
 
     def wake_far(self, index: int, cycle: int) -> None:
@@ -80,6 +80,7 @@ class Schedule:
         if bits:
             return min(self.cycle + 1 + raw_words.lowest_bit(bits), self.agenda_cycle)
         distance = BITS - (start & (BITS - 1))
+        # The last step reads the first word again: its low bits are the last cycles of the wheel.
         for step in range(1, SLOTS // BITS + 1):
             bits = self.occupied[(word + step) & (SLOTS // BITS - 1)]
             if bits:
@@ -137,7 +138,7 @@ class Schedule:
             self._word += 1
             self._base += BITS
         bits = self._bits
-        self._bits = bits & (bits - 1)
+        self._bits = bits & (bits - 1)  # without the lowest bit
         return self._base + raw_words.lowest_bit(bits)
 
 

@@ -121,7 +121,8 @@ class Accounted:
     def busy(self, until: int) -> int:
         """Count the cycles before ``until`` as busy and tick again in cycle ``until``.
 
-        ``until`` must be later than the cycle of the tick; the kernel refuses another cycle.
+        ``until`` must be later than the cycle of the tick; the kernel refuses any other cycle except
+        ``NEVER``, with which the component sleeps and counts as busy.
         """
         self._state = BUSY
         return until

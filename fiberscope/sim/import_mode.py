@@ -30,7 +30,7 @@ class _SourceFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module's source file; None for modules outside of ``fiberscope``."""
+        """Return the spec of a module's source file; None outside of ``fiberscope``, or without a source."""
         if path is None or not fullname.startswith("fiberscope."):
             return None
         for folder in path:
@@ -117,6 +117,6 @@ def install() -> None:
 
 
 def compiled() -> bool:
-    """Return whether the kernel in use is compiled."""
+    """Return whether the kernel in use is compiled; false if no kernel was imported yet."""
     kernel = sys.modules.get("fiberscope.sim.kernel")
     return kernel is not None and not str(kernel.__file__).endswith(".py")

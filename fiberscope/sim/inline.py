@@ -81,7 +81,10 @@ def is_empty(channels: list[Channel], index: int) -> bool:
 
 
 def is_full(channels: list[Channel], index: int) -> bool:
-    """Return whether the channel at ``index`` is at its capacity."""
+    """Return whether the bounded channel at ``index`` holds as many tokens as its capacity.
+
+    If not, ``can_push`` may still be false: a slot popped in this cycle is free from the next cycle.
+    """
     return channels[index].occupancy == channels[index].capacity
 
 

@@ -299,6 +299,7 @@ class Kernel:
         best = MAX_TIME
         for listed in self._domains:
             best = min(best, inline.clock(listed).next_wake())
+        # Without sleep, every component ticks in each cycle until no component would wake.
         if not self.sleeps and best < MAX_TIME:
             for listed in self._domains:
                 best = min(best, inline.clock(listed).next_edge())
@@ -330,8 +331,8 @@ class Kernel:
             before = component._state
             self._ticking, self._state_before = index, before
             if before != IDLE:
-                self._worked = clock.time
-            component._state = IDLE
+                self._worked = clock.time  # the component was not idle up to this tick
+            component._state = IDLE  # if the tick returns a plain number, IDLE remains and is refused below
             wake = component.tick(cycle)
             if component._state != before:
                 component._account(before, cycle)

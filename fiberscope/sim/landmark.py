@@ -15,7 +15,8 @@ from fiberscope.sim.waveform import STATE, Variable
 class Landmark:
     """The first mark that is set or, if no mark is set during the waveform, the first stall.
 
-    ``time`` is the base tick, None before the landmark; ``scope`` is the instance name of its component.
+    ``time`` is the base tick, None before the landmark; ``scope`` is the instance name of its component. Both
+    are final only when ``is_sought`` is false or the waveform ends: a mark replaces an earlier stall.
 
     Args:
         variables: the variables of the waveform.
@@ -44,12 +45,12 @@ class Landmark:
 
     @property
     def time(self) -> int | None:
-        """The base tick of the landmark; None before it."""
+        """The base tick of the first mark, else of the first stall; None if there was neither yet."""
         return self._stall.time if self._mark.time is None else self._mark.time
 
     @property
     def scope(self) -> str:
-        """The instance name of the landmark's component; empty before the landmark."""
+        """The instance name of the component at ``time``; empty if ``time`` is None."""
         return self._stall.scope if self._mark.time is None else self._mark.scope
 
 

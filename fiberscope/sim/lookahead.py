@@ -104,6 +104,7 @@ class LookaheadKernel(Kernel):
 
     def _advance(self, until: int, steps: int) -> int:
         """Run to a limit, at most ``LOOKAHEAD_CYCLES``; at an earlier end, run to the models' last event."""
+        # ``step`` asks for one time step, ``run`` for more.
         if self.time < 0 and steps > 1 and self.tracer is None and not self.engaged:
             self._engage()
         start = self._next_time()

@@ -56,7 +56,7 @@ def compare_results(
     Args:
         chain: the chain.
         operands: matrices by name, in canonical CSR.
-        results: the machine's results by name.
+        results: the machine's results by name, at least one; only values are compared of a dense result.
     """
     matrices = {name: _Expected.of_operand(matrix) for name, matrix in operands.items()}
     for product in chain.products:

@@ -54,7 +54,7 @@ class Stop:
         reason: ``cycle``, ``until``, ``break``, ``slice`` (time slice used up), ``interrupted``, ``done`` or
             ``deadlock``.
         text: the condition that holds, or the deadlock.
-        number: the index of the breakpoint in the request.
+        number: for ``break``, the index in the request; the session replaces it by the breakpoint's number.
         ended: whether the run is done or deadlocked.
         phase: the phase, as in ``phase 1 of 2``; empty for a run with one phase.
     """
@@ -92,7 +92,7 @@ class Failure:
 
 
 class _IdleTracer:
-    """A tracer that never starts; its presence disables lookahead in the kernel."""
+    """A tracer that never starts; its presence disables lookahead and deferred work in the kernel."""
 
 
 def serve(connection: Connection, run: RunRequest, options: dict[str, Any]) -> NoReturn:

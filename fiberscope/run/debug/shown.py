@@ -81,7 +81,7 @@ def _build_table(*headings: str, right: Sequence[int] = ()) -> Any:  # noqa: ANN
 
 
 def format_stop(stop: Stop, watched: Sequence[tuple[str, str]]) -> Shown:
-    """Format the cycle in which the machine stopped, the cause, and the watched quantities."""
+    """Format the cycle of a stop, its cause (any but ``slice``), and the watched quantities."""
     place = stop.phase and f", {stop.phase}"
     lines = [
         STOPS[stop.reason].format(**vars(stop), place=place),
