@@ -238,7 +238,7 @@ def convert_operand(
         configured: the parameters of the machine, whose memory the converter uses.
         operand: the operand.
         formats: the source and target format.
-        options: the options of the run; fidelity and checks also apply to the conversion.
+        options: the options of the run; only fidelity, checks and progress apply to the conversion.
 
     Raises:
         InputError, VerificationError, DeadlockedRunError: the errors of ``execute``.

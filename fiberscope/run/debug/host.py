@@ -311,7 +311,7 @@ class Host:
             run = timeline.run(self._machine, self._observers, cycle, self._progress)
             interrupted = run.reason == "interrupted"
             if interrupted:
-                cycle = self._kernel.cycle + 1
+                cycle = self._kernel.cycle + 1  # to the end of this cycle: a stop lies between cycles
                 run = timeline.run(self._machine, self._observers, cycle, self._progress)
         except DeadlockError as error:
             self._deadlock, self.cycle = error, self._kernel.length(self._kernel.clocks[0])
@@ -370,7 +370,7 @@ class Host:
         from fiberscope.sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded when a waveform is wanted)
 
         self._require_running()
-        self._kernel.trace(None)
+        self._kernel.trace(None)  # the idle tracer gives way to the waveform's
         window = (self.cycle, MAX_TIME if cycles is None else self.cycle + cycles)
         with write_vcd(self._kernel, path, window=window, scopes=scopes):
             return self._advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)

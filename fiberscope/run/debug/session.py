@@ -112,7 +112,11 @@ class Session:
         return self._advance(cycle, None, list(self._breaks))
 
     def step(self, cycles: int = 1) -> Shown:
-        """Run for a number of cycles, or to a breakpoint."""
+        """Run for a number of cycles, or to a breakpoint.
+
+        Raises:
+            InputError: the number is less than 1.
+        """
         return self._advance(self.cycle + _check_cycles(cycles), None, list(self._breaks))
 
     def until(self, condition: str) -> Shown:
@@ -124,11 +128,11 @@ class Session:
         return self._advance(None, condition, list(self._breaks))
 
     def back(self, cycles: int = 1) -> Shown:
-        """Go back by a number of cycles, at most to the start."""
+        """Go back by a number of cycles, at most to the start; ``InputError`` for a number below 1."""
         return self.goto(max(0, self.cycle - _check_cycles(cycles)))
 
     def goto(self, cycle: int) -> Shown:
-        """Go to an earlier or later cycle, without stops at breakpoints.
+        """Go to an earlier or later cycle, at most to the end, without stops at breakpoints.
 
         Raises:
             InputError: the cycle is negative.
@@ -297,11 +301,17 @@ class Session:
         return format_chain(self._call_host("why", name))
 
     def wave(self, path: str | Path, cycles: int | None = None, scopes: Sequence[str] = ()) -> Shown:
-        """Write a waveform of the next cycles, or to the end; the current cycle does not change."""
+        """Write a waveform of the next cycles, or to the end of the phase (None).
+
+        The current cycle does not change.
+
+        Raises:
+            InputError: ``cycles`` is less than 1, the phase has ended, or the file cannot be written.
+        """
         return self._record("wave", "waveform", Path(path), cycles, tuple(scopes))
 
     def timeline(self, path: str | Path, cycles: int | None = None) -> Shown:
-        """Write the component states of the next cycles; the current cycle does not change."""
+        """Write the component states of the same cycles as ``wave``, with the same errors."""
         return self._record("timeline", "timeline", Path(path), cycles)
 
     def _record(
