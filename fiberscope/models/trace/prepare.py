@@ -12,7 +12,6 @@ from fiberscope.models.trace.plan import LoopPlan, RankUse
 from fiberscope.models.trace.specification import (
     Flatten,
     Follow,
-    Partition,
     Split,
     UniformOccupancy,
     UniformShape,
@@ -64,6 +63,18 @@ class Operand:
         return next((use for use in self.uses if use.name == rank), None)
 
 
+@dataclass(frozen=True)
+class _Cut:
+    """A directive of a split, by its position."""
+
+    split: Split
+    number: int
+
+    def find_depth(self, plan: LoopPlan) -> int:
+        """Return the depth of the loop over the pieces, at least that of the larger pieces."""
+        return max(plan.find_top_depth(name) for name in self.split.names[: self.number + 1])
+
+
 def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
     """Partition and flatten all operands in place, and set ``ordered`` to their trees in loop order.
 
@@ -75,8 +86,8 @@ def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
         InputError: a partition does not fit the operands.
     """
     for step in _order_partitions(plan):
-        if isinstance(step, Split):
-            _split(plan, operands, step)
+        if isinstance(step, _Cut):
+            _cut(plan, operands, step)
         elif isinstance(step, Flatten):
             _flatten(plan, operands, step)
         else:
@@ -87,20 +98,21 @@ def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
         operand.ordered = Reordered(operand.tree, tuple(names), NONZEROS_PER_BLOCK)
 
 
-def _order_partitions(plan: LoopPlan) -> Iterator[Partition]:
-    """Yield the partitions; consecutive splits go from the outermost loop to the innermost.
+def _order_partitions(plan: LoopPlan) -> Iterator[_Cut | Flatten | Follow]:
+    """Yield the partitions; the cuts of consecutive splits go from the outermost loop to the innermost.
 
-    Only ranks with outer loops then lie above a fiber that is split.
+    A cut by occupancy finds its pieces below the leader's ranks with outer loops. These ranks must be cut
+    before it, and inner ranks after it, even between two cuts of one rank.
     """
-    splits: list[Split] = []
+    cuts: list[_Cut] = []
     for step in plan.einsum.partitioning:
         if isinstance(step, Split):
-            splits.append(step)
+            cuts += [_Cut(step, number) for number in range(len(step.directives))]
             continue
-        yield from sorted(splits, key=lambda split: plan.find_top_depth(split.rank))
-        splits.clear()
+        yield from sorted(cuts, key=lambda cut: cut.find_depth(plan))
+        cuts.clear()
         yield step
-    yield from sorted(splits, key=lambda split: plan.find_top_depth(split.rank))
+    yield from sorted(cuts, key=lambda cut: cut.find_depth(plan))
 
 
 def find_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
@@ -118,16 +130,14 @@ def find_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
     return plan.find_top_depth(name)
 
 
-def _split(plan: LoopPlan, operands: Sequence[Operand], split: Split) -> None:
-    rank = split.rank
-    sizes = plan.list_piece_sizes(split)
-    for number, (directive, size) in enumerate(zip(split.directives, sizes, strict=True)):
-        piece, inner = split.names[number], split.names[number + 1]
-        if isinstance(directive, UniformShape):
-            _cut_by_shape(operands, rank, size, piece, inner)
-        else:
-            _cut_by_occupancy(plan, operands, rank, directive, piece, inner)
-        rank = inner
+def _cut(plan: LoopPlan, operands: Sequence[Operand], cut: _Cut) -> None:
+    split, number = cut.split, cut.number
+    directive, rank = split.directives[number], split.names[number] if number else split.rank
+    piece, inner = split.names[number], split.names[number + 1]
+    if isinstance(directive, UniformShape):
+        _cut_by_shape(operands, rank, plan.list_piece_sizes(split)[number], piece, inner)
+    else:
+        _cut_by_occupancy(plan, operands, rank, directive, piece, inner)
 
 
 def _cut_by_shape(operands: Sequence[Operand], rank: str, size: int, piece: str, inner: str) -> None:

@@ -232,3 +232,25 @@ def test_a_flattened_rank_may_be_flattened_again(tmp_path, steps: str, part: str
     trees = {"A": tree("MKN", a), "B": tree(part, b)}
     expected = np.einsum(f"mkn,{index}->{order.lower()}", a, b)
     assert np.allclose(dense(run(load(str(path)), trees).tensors["Z"]), expected)
+
+
+@pytest.mark.parametrize("inner", ["nway_shape(1)", "uniform_occupancy(A.2)"])
+@pytest.mark.parametrize("outer", ["nway_shape(1)", "uniform_shape(2)", "uniform_occupancy(A.3)"])
+@pytest.mark.parametrize("loops", ["J2 I1 J1 I0 J0", "J2 J1 I1 I0 J0", "I1 J2 J1 I0 J0", "J2 I1 I0 J1 J0"])
+def test_a_cut_by_occupancy_is_of_the_fibers_in_outer_loops(
+    tmp_path, loops: str, outer: str, inner: str
+) -> None:
+    """Also where a larger piece of the rank is the outermost loop, and the rank between them is cut too."""
+    path = tmp_path / "cut.yaml"
+    path.write_text(
+        "einsum:\n  declaration: {A: [I, J], B: [J], Z: [I]}\n"
+        '  expressions: ["Z[i] = A[i, j] * B[j]"]\n'
+        "mapping:\n  partitioning:\n    Z:\n"
+        f"      I: [{inner}]\n      J: [{outer}, uniform_occupancy(A.2)]\n"
+        f"  loop-order: {{Z: [{', '.join(loops.split())}]}}\n"
+    )
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        a, b = (generator.random((4, 6)) < 0.5).astype(float), generator.random(6)
+        trees = {"A": tree("IJ", a), "B": tree("J", b)}
+        assert np.allclose(dense(run(load(str(path)), trees).tensors["Z"]), a @ b)
