@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from sigma_bench import IDEAL, TINY, built, makes, operands, ran
@@ -100,6 +100,13 @@ def sram_bytes(a, b, make, staying):
     return operands + staying * rows * make["value.sum_bytes"]
 
 
+# Two slices share a line: the column of the second is sent faster than the sums of the first are taken.
+NARROWER_SLICE = (sparse.csr_array([[1.0, 0, 0, 1], [0, 1, 0, 0]]), sparse.csr_array(np.ones((4, 1))))
+ONE_WORD_A_CYCLE = TINY | {"slice.k": 3, "input.words_per_cycle": 1, "output.words_per_cycle": 1}
+ONE_WORD_A_CYCLE |= {"stationary": "A", "pack.by": "nonzeros", "value.bytes": 1, "value.sum_bytes": 2}
+
+
+@example(NARROWER_SLICE, ONE_WORD_A_CYCLE | {"memory.model": "none"}, 20)
 @given(operands(), makes(), st.sampled_from([0, 1, 4, 20]))
 def test_cycles_counts_and_moved_bytes_are_those_of_the_plain_model(given_operands, make, staying):
     """Of an SRAM with room for the sums of any number of columns."""

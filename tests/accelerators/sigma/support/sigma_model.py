@@ -212,6 +212,7 @@ class PlainCore(Component):
         self.scan_ends = NEVER
         self.taken, self.over = [], []  # by pass: the cycle in which it is taken, and in which it is over
         self.loading_until = self.end = 0
+        self.served = 0  # cycle in which the accumulators can take another column, seen from the distributor
         self.writes = {}  # bytes by the cycle in which they are asked for
         self.bits = 0
 
@@ -276,7 +277,8 @@ class PlainCore(Component):
             self.loading_until = load + step.lines * line
             opened = max(opened, self.loading_until)
         sending, serving, interval = self._pace(step.work)
-        last = opened + (step.columns - 1) * interval
+        last = max(opened, self.served - (sending - 1)) + (step.columns - 1) * interval
+        self.served = last + sending - 1 + serving
         self.taken.append(take)
         self.over.append(last + interval)
         come = last + sending - 1 + self._latency()
