@@ -103,8 +103,7 @@ def _make_term(plan: LoopPlan, rank: str, factor: int) -> Term:
     if lowest == loop:
         return Term(loop, factor)
     # ``loop_of`` found another loop than ``lowest``, so ``lowest`` is a part of a flattened rank
-    flattened = {plan.find_lowest_piece(step.name): step for step in plan.flattened.values()}
-    ranks = plan.list_parts(flattened[loop])
+    ranks = plan.list_parts(loop)
     position = ranks.index(lowest)
     divisor = math.prod(plan.shape(lower) for lower in ranks[position + 1 :])
     # The first part is the highest digit, which the division alone selects.

@@ -134,7 +134,7 @@ def _build_loop(nest: Nest, depth: int) -> Loop:
     for flatten in plan.flattened.values():
         # only this loop has the flattened coordinate itself, from which its body computes those of the parts
         if plan.find_lowest_piece(flatten.name) == name:
-            parts = plan.list_parts(flatten)
+            parts = plan.list_parts(name)
             loop.component_shapes = [plan.shape(rank) for rank in parts[1:]]
             loop.component_indices = [plan.locate(rank).index for rank in parts]
     loop.outer_loop = find_window(plan, name)  # its pieces may not exceed those of an outer loop

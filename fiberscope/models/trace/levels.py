@@ -244,12 +244,13 @@ def build_output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -
     """
     ranks = [rank for use in uses for rank in _list_tree_ranks(plan, use)]
     for flatten in plan.flattened.values():
-        if plan.find_holder(plan.find_lowest_piece(flatten.name)) is not None:
+        piece = plan.find_lowest_piece(flatten.name)
+        if plan.find_holder(piece) is not None:
             continue  # no loop has its coordinates, but those of its parts
-        parts = plan.list_parts(flatten)
+        parts = plan.list_parts(piece)
         components = {rank.name: rank for rank, _ in ranks if rank.name in parts}
         if set(components) == set(parts):  # an output with only some of the parts keeps them apart
-            flat = _flatten(plan.find_lowest_piece(flatten.name), [components[name] for name in parts])
+            flat = _flatten(piece, [components[name] for name in parts])
             ranks = [(rank, index) for rank, index in ranks if rank.name not in components]
             ranks.append((flat, Index(((flat.name, 1),))))
     ranks_by_depth = [(_find_depth(plan, index), rank, index) for rank, index in ranks]

@@ -119,11 +119,15 @@ class LoopPlan:
         """Return the flattened rank with a rank as a part, or None."""
         return next((flat.name for flat in self.flattened.values() if rank in flat.ranks), None)
 
-    def list_parts(self, flatten: Flatten) -> list[str]:
-        """Return the parts of a flattened rank, with the parts of a part that is itself flattened."""
-        inner = {self.find_lowest_piece(step.name): step for step in self.flattened.values()}
-        parts = (self.list_parts(inner[rank]) if rank in inner else [rank] for rank in flatten.ranks)
-        return [part for listed in parts for part in listed]
+    def list_parts(self, piece: str) -> list[str]:
+        """Return the parts of a flattened rank, by its innermost piece; the piece itself of any other rank.
+
+        A part that is itself flattened is replaced by its parts.
+        """
+        flattened = {self.find_lowest_piece(step.name): step for step in self.flattened.values()}
+        if piece not in flattened:
+            return [piece]
+        return [part for rank in flattened[piece].ranks for part in self.list_parts(rank)]
 
     def loop_of(self, rank: str) -> str | None:
         """Return the loop that determines the coordinate of a rank; None if no loop does.

@@ -70,7 +70,7 @@ class _Cut:
     split: Split
     number: int
 
-    def find_depth(self, plan: LoopPlan) -> int:
+    def find_loop_depth(self, plan: LoopPlan) -> int:
         """Return the depth of the loop over the pieces, at least that of the larger pieces."""
         return max(plan.find_top_depth(name) for name in self.split.names[: self.number + 1])
 
@@ -109,10 +109,10 @@ def _order_partitions(plan: LoopPlan) -> Iterator[_Cut | Flatten | Follow]:
         if isinstance(step, Split):
             cuts += [_Cut(step, number) for number in range(len(step.directives))]
             continue
-        yield from sorted(cuts, key=lambda cut: cut.find_depth(plan))
+        yield from sorted(cuts, key=lambda cut: cut.find_loop_depth(plan))
         cuts.clear()
         yield step
-    yield from sorted(cuts, key=lambda cut: cut.find_depth(plan))
+    yield from sorted(cuts, key=lambda cut: cut.find_loop_depth(plan))
 
 
 def find_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
